@@ -285,8 +285,10 @@ func (*AttachResponse_JobEnd) isAttachResponse_Message() {}
 
 // Register introduces an executor.
 type Register struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ExecutorId string                 `protobuf:"bytes,1,opt,name=executor_id,json=executorId,proto3" json:"executor_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique for each attachment: when the stream broke, the executor attaches again under a new id, because everything
+	// that it ran and held under the old one is gone.
+	ExecutorId string `protobuf:"bytes,1,opt,name=executor_id,json=executorId,proto3" json:"executor_id,omitempty"`
 	// host:port of the executor's Flight service as others reach it; 0.0.0.0 is refused.
 	FlightAddress string `protobuf:"bytes,2,opt,name=flight_address,json=flightAddress,proto3" json:"flight_address,omitempty"`
 	Slots         int32  `protobuf:"varint,3,opt,name=slots,proto3" json:"slots,omitempty"`

@@ -1017,6 +1017,93 @@ func (x *Failure) GetShuffleFile() *ShuffleFile {
 	return nil
 }
 
+// FlightTicket is the ticket of a DoGet on an executor's Flight service.
+type FlightTicket struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Ticket:
+	//
+	//	*FlightTicket_Result
+	//	*FlightTicket_Shuffle
+	Ticket        isFlightTicket_Ticket `protobuf_oneof:"ticket"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FlightTicket) Reset() {
+	*x = FlightTicket{}
+	mi := &file_serac_v1_task_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlightTicket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlightTicket) ProtoMessage() {}
+
+func (x *FlightTicket) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_task_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlightTicket.ProtoReflect.Descriptor instead.
+func (*FlightTicket) Descriptor() ([]byte, []int) {
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *FlightTicket) GetTicket() isFlightTicket_Ticket {
+	if x != nil {
+		return x.Ticket
+	}
+	return nil
+}
+
+func (x *FlightTicket) GetResult() *TaskId {
+	if x != nil {
+		if x, ok := x.Ticket.(*FlightTicket_Result); ok {
+			return x.Result
+		}
+	}
+	return nil
+}
+
+func (x *FlightTicket) GetShuffle() *ShuffleFile {
+	if x != nil {
+		if x, ok := x.Ticket.(*FlightTicket_Shuffle); ok {
+			return x.Shuffle
+		}
+	}
+	return nil
+}
+
+type isFlightTicket_Ticket interface {
+	isFlightTicket_Ticket()
+}
+
+type FlightTicket_Result struct {
+	// The rows of a STREAMING result task, as Arrow IPC: a schema message, then record batches. It can be read once; a
+	// reader that goes away cancels the task.
+	Result *TaskId `protobuf:"bytes,1,opt,name=result,proto3,oneof"`
+}
+
+type FlightTicket_Shuffle struct {
+	// The bytes of a shuffle file, raw: each FlightData carries the next bytes of the file in data_body and nothing
+	// else. The executor looks the file up by producer and partition; the path is not used.
+	Shuffle *ShuffleFile `protobuf:"bytes,2,opt,name=shuffle,proto3,oneof"`
+}
+
+func (*FlightTicket_Result) isFlightTicket_Ticket() {}
+
+func (*FlightTicket_Shuffle) isFlightTicket_Ticket() {}
+
 var File_serac_v1_task_proto protoreflect.FileDescriptor
 
 const file_serac_v1_task_proto_rawDesc = "" +
@@ -1092,7 +1179,11 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\aFailure\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.serac.v1.FailureKindR\x04kind\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x128\n" +
-	"\fshuffle_file\x18\x03 \x01(\v2\x15.serac.v1.ShuffleFileR\vshuffleFile*\x89\x01\n" +
+	"\fshuffle_file\x18\x03 \x01(\v2\x15.serac.v1.ShuffleFileR\vshuffleFile\"w\n" +
+	"\fFlightTicket\x12*\n" +
+	"\x06result\x18\x01 \x01(\v2\x10.serac.v1.TaskIdH\x00R\x06result\x121\n" +
+	"\ashuffle\x18\x02 \x01(\v2\x15.serac.v1.ShuffleFileH\x00R\ashuffleB\b\n" +
+	"\x06ticket*\x89\x01\n" +
 	"\tTaskState\x12\x1a\n" +
 	"\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12TASK_STATE_RUNNING\x10\x01\x12\x18\n" +
@@ -1124,7 +1215,7 @@ func file_serac_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_serac_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_serac_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_serac_v1_task_proto_goTypes = []any{
 	(TaskState)(0),         // 0: serac.v1.TaskState
 	(FailureKind)(0),       // 1: serac.v1.FailureKind
@@ -1140,39 +1231,42 @@ var file_serac_v1_task_proto_goTypes = []any{
 	(*TaskStatusPart)(nil), // 11: serac.v1.TaskStatusPart
 	(*TaskMetrics)(nil),    // 12: serac.v1.TaskMetrics
 	(*Failure)(nil),        // 13: serac.v1.Failure
-	nil,                    // 14: serac.v1.TaskLaunch.SettingsEntry
-	(*Table)(nil),          // 15: serac.v1.Table
-	(*FileGroup)(nil),      // 16: serac.v1.FileGroup
-	(*DataFile)(nil),       // 17: serac.v1.DataFile
+	(*FlightTicket)(nil),   // 14: serac.v1.FlightTicket
+	nil,                    // 15: serac.v1.TaskLaunch.SettingsEntry
+	(*Table)(nil),          // 16: serac.v1.Table
+	(*FileGroup)(nil),      // 17: serac.v1.FileGroup
+	(*DataFile)(nil),       // 18: serac.v1.DataFile
 }
 var file_serac_v1_task_proto_depIdxs = []int32{
-	15, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
-	16, // 1: serac.v1.LeafAssignment.files:type_name -> serac.v1.FileGroup
+	16, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
+	17, // 1: serac.v1.LeafAssignment.files:type_name -> serac.v1.FileGroup
 	6,  // 2: serac.v1.LeafAssignment.shuffle:type_name -> serac.v1.ShuffleInput
 	5,  // 3: serac.v1.LeafAssignment.constant:type_name -> serac.v1.ConstantInput
 	7,  // 4: serac.v1.ShuffleInput.files:type_name -> serac.v1.ShuffleFile
 	3,  // 5: serac.v1.ShuffleFile.producer:type_name -> serac.v1.TaskId
 	3,  // 6: serac.v1.TaskLaunch.id:type_name -> serac.v1.TaskId
 	4,  // 7: serac.v1.TaskLaunch.assignments:type_name -> serac.v1.LeafAssignment
-	14, // 8: serac.v1.TaskLaunch.settings:type_name -> serac.v1.TaskLaunch.SettingsEntry
+	15, // 8: serac.v1.TaskLaunch.settings:type_name -> serac.v1.TaskLaunch.SettingsEntry
 	3,  // 9: serac.v1.TaskLaunchPart.id:type_name -> serac.v1.TaskId
 	4,  // 10: serac.v1.TaskLaunchPart.assignments:type_name -> serac.v1.LeafAssignment
 	3,  // 11: serac.v1.TaskStatus.id:type_name -> serac.v1.TaskId
 	0,  // 12: serac.v1.TaskStatus.state:type_name -> serac.v1.TaskState
 	12, // 13: serac.v1.TaskStatus.metrics:type_name -> serac.v1.TaskMetrics
 	7,  // 14: serac.v1.TaskStatus.shuffle_files:type_name -> serac.v1.ShuffleFile
-	17, // 15: serac.v1.TaskStatus.data_files:type_name -> serac.v1.DataFile
+	18, // 15: serac.v1.TaskStatus.data_files:type_name -> serac.v1.DataFile
 	13, // 16: serac.v1.TaskStatus.failure:type_name -> serac.v1.Failure
 	3,  // 17: serac.v1.TaskStatusPart.id:type_name -> serac.v1.TaskId
-	17, // 18: serac.v1.TaskStatusPart.data_files:type_name -> serac.v1.DataFile
+	18, // 18: serac.v1.TaskStatusPart.data_files:type_name -> serac.v1.DataFile
 	7,  // 19: serac.v1.TaskStatusPart.shuffle_files:type_name -> serac.v1.ShuffleFile
 	1,  // 20: serac.v1.Failure.kind:type_name -> serac.v1.FailureKind
 	7,  // 21: serac.v1.Failure.shuffle_file:type_name -> serac.v1.ShuffleFile
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	3,  // 22: serac.v1.FlightTicket.result:type_name -> serac.v1.TaskId
+	7,  // 23: serac.v1.FlightTicket.shuffle:type_name -> serac.v1.ShuffleFile
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_task_proto_init() }
@@ -1186,13 +1280,17 @@ func file_serac_v1_task_proto_init() {
 		(*LeafAssignment_Shuffle)(nil),
 		(*LeafAssignment_Constant)(nil),
 	}
+	file_serac_v1_task_proto_msgTypes[12].OneofWrappers = []any{
+		(*FlightTicket_Result)(nil),
+		(*FlightTicket_Shuffle)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_task_proto_rawDesc), len(file_serac_v1_task_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
