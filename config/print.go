@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Write prints the configuration as TOML, secrets as ***.
+func (c *Config) Write(w io.Writer) error {
+	var b strings.Builder
+	for i, s := range sections() {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "[%s]\n", s.Name)
+		for _, k := range s.Keys {
+			fmt.Fprintf(&b, "%s = %s\n", k.Name, k.literal(fmt.Sprint(k.field(c).Interface())))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// literal is a value as TOML has it.
+func (k Key) literal(text string) string {
+	switch k.Type {
+	case "number", "true or false":
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// Markdown is docs/configuration.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(markdownHead)
+	for _, s := range sections() {
+		fmt.Fprintf(&b, "\n## [%s]\n\n%s\n\n| key | type | default | |\n|---|---|---|---|\n", s.Name, s.Doc)
+		for _, k := range s.Keys {
+			fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", k.Name, k.Type, k.literal(k.Default), strings.ReplaceAll(k.Doc, "|", "\\|"))
+		}
+	}
+	return b.String()
+}
+
+const markdownHead = `# Configuration
+
+Written from the doc comments of config/sections.go by ` + "`go test ./config -rewrite`" + `; a test compares the two.
+
+Every key can be given in three places; a later one wins:
+
+1. a TOML file, named by ` + "`--config FILE`" + `:
+
+   ` + "```toml" + `
+   [query]
+   timeout_secs = 60
+   distribution_threshold = "64MB"
+   ` + "```" + `
+
+2. the environment, as ` + "`SERAC_<SECTION>__<KEY>`" + `, in capitals: ` + "`SERAC_QUERY__TIMEOUT_SECS=60`" + `;
+3. a flag, as ` + "`--<section>.<key>`" + `: ` + "`--query.timeout_secs 60`" + `. A command has the flags of the sections that it uses.
+
+An unknown key, in the file or in the environment, is an error, and so is a value that does not fit; all faults are
+reported at once. A size is a number with B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024).
+Secrets are never printed. ` + "`serac config`" + ` prints what is in force.
+`

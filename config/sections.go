@@ -1,0 +1,105 @@
+package config
+
+// Config is the whole configuration. A process reads only the sections that concern it, but all are checked.
+type Config struct {
+	// The process that clients and executors connect to.
+	Scheduler Scheduler `toml:"scheduler"`
+	// The processes that run tasks.
+	Executor Executor `toml:"executor"`
+	// The Iceberg catalog.
+	Catalog Catalog `toml:"catalog"`
+	// The object storage that tables live in. Local paths need none of it.
+	Storage Storage `toml:"storage"`
+	// How statements run. A session can change these with SET.
+	Query Query `toml:"query"`
+	// What a process writes about itself to standard error.
+	Log Log `toml:"log"`
+}
+
+// Scheduler is where the scheduler listens. Nothing authenticates a caller: keep it on loopback or a private network.
+type Scheduler struct {
+	// Address to listen on for clients (Arrow Flight SQL).
+	FlightSQLHost string `toml:"flight_sql_host" default:"127.0.0.1"`
+	// Port to listen on for clients; 0 takes a free one.
+	FlightSQLPort int `toml:"flight_sql_port" default:"50051"`
+	// Address to listen on for executors.
+	ExecutorHost string `toml:"executor_host" default:"127.0.0.1"`
+	// Port to listen on for executors; 0 takes a free one.
+	ExecutorPort int `toml:"executor_port" default:"50050"`
+}
+
+// Executor is one executor's own settings.
+type Executor struct {
+	// The scheduler to register with, as host:port of its executor_port.
+	Scheduler string `toml:"scheduler" default:"127.0.0.1:50050"`
+	// Address to listen on for results and shuffle files (Arrow Flight).
+	FlightHost string `toml:"flight_host" default:"127.0.0.1"`
+	// Port to listen on for results and shuffle files; 0 takes a free one.
+	FlightPort int `toml:"flight_port" default:"50052"`
+	// Address at which the scheduler and the other executors reach this one, as grpc://host:port or host:port. Empty: what
+	// it listens on. It must be set when flight_host is a wildcard such as 0.0.0.0, and cannot itself be one.
+	AdvertiseURL string `toml:"advertise_url" default:""`
+	// Number of tasks that run at the same time; 0 takes the number of CPUs.
+	Slots int `toml:"slots" default:"0"`
+	// Memory that the process may use for queries, shared by its tasks; 0 takes half of the machine's (or container's).
+	MemoryLimit Bytes `toml:"memory_limit" default:"0"`
+	// Directory for shuffle files and for what does not fit in memory. Empty: a directory under the system's temporary one
+	// (`serac serve`: under its data directory). The executor owns what is in it and removes it.
+	SpillDir string `toml:"spill_dir" default:""`
+	// Seconds between two signs of life to the scheduler, which counts the executor as lost after several missed ones.
+	HeartbeatIntervalSecs int `toml:"heartbeat_interval_secs" default:"5"`
+}
+
+// Catalog says where tables are registered.
+type Catalog struct {
+	// Name of the catalog in SQL.
+	Name string `toml:"name" default:"serac"`
+	// Kind of catalog: sqlite (a file), rest (an Iceberg REST server) or hadoop (a directory).
+	Type string `toml:"type" default:"sqlite"`
+	// sqlite: the database file; rest: the server's URL. Empty: a file under the data directory (sqlite only).
+	URI string `toml:"uri" default:""`
+	// Location under which new tables are created: a path, file:// or s3:// URL; for rest, the warehouse's name. Empty: a
+	// directory under the data directory (sqlite only), or the REST server's default.
+	Warehouse string `toml:"warehouse" default:""`
+}
+
+// Storage is S3 or something that speaks its protocol.
+type Storage struct {
+	// URL of the server. Empty: AWS.
+	S3Endpoint string `toml:"s3_endpoint" default:""`
+	// Region of the buckets.
+	S3Region string `toml:"s3_region" default:""`
+	// Access key id. Empty: the AWS default chain (environment, profile, instance role).
+	S3AccessKey Secret `toml:"s3_access_key" default:""`
+	// Secret access key.
+	S3SecretKey Secret `toml:"s3_secret_key" default:""`
+	// Address buckets as path (http://host/bucket) instead of as host name (http://bucket.host), as most servers other than
+	// AWS need.
+	S3PathStyle bool `toml:"s3_path_style" default:"true"`
+	// Allow an s3_endpoint without TLS.
+	S3AllowHTTP bool `toml:"s3_allow_http" default:"false"`
+}
+
+// Query is how statements run.
+type Query struct {
+	// Seconds after which a statement is cancelled; 0 means never.
+	TimeoutSecs int `toml:"timeout_secs" default:"300"`
+	// A statement that reads less than this, in compressed bytes, runs as one task on one executor.
+	DistributionThreshold Bytes `toml:"distribution_threshold" default:"128MB"`
+	// Compressed bytes that one scan task should read.
+	TargetTaskSize Bytes `toml:"target_task_size" default:"256MB"`
+	// Number of partitions of a shuffle; 0 follows the number of slots.
+	ShufflePartitions int `toml:"shuffle_partitions" default:"0"`
+	// Number of scan or shuffle partitions that one task may take over; 0 means any number.
+	MaxPartitionsPerTask int `toml:"max_partitions_per_task" default:"0"`
+	// A query with more result rows than this fails; 0 means no limit.
+	MaxResultRows int64 `toml:"max_result_rows" default:"0"`
+}
+
+// Log is the process log.
+type Log struct {
+	// Least level that is written: debug, info, warn or error.
+	Level string `toml:"level" default:"info"`
+	// Form of a line: text or json.
+	Format string `toml:"format" default:"text"`
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Validate reports every fault at once.
+func (c *Config) Validate() error {
+	var faults []error
+	fault := func(path, format string, args ...any) {
+		faults = append(faults, fmt.Errorf(path+": "+format, args...))
+	}
+	port := func(path string, value int) {
+		if value < 0 || value > 65535 {
+			fault(path, "%d is not a port", value)
+		}
+	}
+	notNegative := func(path string, value int64) {
+		if value < 0 {
+			fault(path, "%d is negative", value)
+		}
+	}
+	oneOf := func(path, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			fault(path, "%q is none of %s", value, strings.Join(allowed, ", "))
+		}
+	}
+
+	port("scheduler.flight_sql_port", c.Scheduler.FlightSQLPort)
+	port("scheduler.executor_port", c.Scheduler.ExecutorPort)
+	if c.Scheduler.FlightSQLPort != 0 && c.Scheduler.FlightSQLPort == c.Scheduler.ExecutorPort {
+		fault("scheduler.executor_port", "%d is also scheduler.flight_sql_port", c.Scheduler.ExecutorPort)
+	}
+
+	if _, _, err := net.SplitHostPort(c.Executor.Scheduler); err != nil {
+		fault("executor.scheduler", "%q is not host:port", c.Executor.Scheduler)
+	}
+	port("executor.flight_port", c.Executor.FlightPort)
+	if _, err := c.Executor.Advertise(c.Executor.FlightHost + ":1"); err != nil {
+		faults = append(faults, err)
+	}
+	notNegative("executor.slots", int64(c.Executor.Slots))
+	if c.Executor.HeartbeatIntervalSecs < 1 {
+		fault("executor.heartbeat_interval_secs", "must be at least 1")
+	}
+
+	if c.Catalog.Name == "" {
+		fault("catalog.name", "must be set")
+	}
+	oneOf("catalog.type", c.Catalog.Type, "sqlite", "rest", "hadoop")
+	switch c.Catalog.Type {
+	case "rest":
+		if u, err := url.Parse(c.Catalog.URI); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			fault("catalog.uri", "a rest catalog needs an http or https URL")
+		}
+	case "hadoop":
+		if c.Catalog.Warehouse == "" {
+			fault("catalog.warehouse", "a hadoop catalog needs one")
+		}
+	}
+
+	if e := c.Storage.S3Endpoint; e != "" {
+		u, err := url.Parse(e)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			fault("storage.s3_endpoint", "not an http or https URL")
+		case u.User != nil:
+			fault("storage.s3_endpoint", "must not carry credentials; use s3_access_key and s3_secret_key")
+		case u.Scheme == "http" && !c.Storage.S3AllowHTTP:
+			fault("storage.s3_endpoint", "%q has no TLS; set storage.s3_allow_http to allow that", e)
+		}
+	}
+	if (c.Storage.S3AccessKey.Reveal() == "") != (c.Storage.S3SecretKey.Reveal() == "") {
+		fault("storage.s3_secret_key", "s3_access_key and s3_secret_key must be set together")
+	}
+
+	notNegative("query.timeout_secs", int64(c.Query.TimeoutSecs))
+	if c.Query.TargetTaskSize <= 0 {
+		fault("query.target_task_size", "must be more than 0")
+	}
+	notNegative("query.shuffle_partitions", int64(c.Query.ShufflePartitions))
+	notNegative("query.max_partitions_per_task", int64(c.Query.MaxPartitionsPerTask))
+	notNegative("query.max_result_rows", c.Query.MaxResultRows)
+
+	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	oneOf("log.format", c.Log.Format, "text", "json")
+	return errors.Join(faults...)
+}
+
+// Advertise is the host:port at which others reach the executor that listens on the given address: advertise_url, or
+// else the address itself. A wildcard address is refused, since nobody could dial it.
+func (e Executor) Advertise(listen string) (string, error) {
+	address := strings.TrimSuffix(strings.TrimPrefix(e.AdvertiseURL, "grpc://"), "/")
+	if address == "" {
+		address = listen
+	}
+	host, p, err := net.SplitHostPort(address)
+	if n, perr := strconv.Atoi(p); err != nil || host == "" && e.AdvertiseURL != "" || perr != nil || n < 1 || n > 65535 {
+		return "", fmt.Errorf("executor.advertise_url: %q is not grpc://host:port", e.AdvertiseURL)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		if e.AdvertiseURL == "" {
+			return "", fmt.Errorf("executor.advertise_url: must be set when executor.flight_host is the wildcard %q", e.FlightHost)
+		}
+		return "", fmt.Errorf("executor.advertise_url: others cannot dial the wildcard address %q", host)
+	}
+	return address, nil
+}
