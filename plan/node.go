@@ -223,10 +223,14 @@ type JoinCond struct {
 
 // DelimJoin is a decorrelated subquery: a Join whose one side (the right, or the left when Flipped) contains DelimGets
 // that read the distinct values of Keys, columns of the other side.
+//
+// Lateral says that the plan was not optimised: the other side is to be computed per row of the keys' side (SQL's
+// LATERAL), since its keys' side is an unfiltered product that must not be computed for itself.
 type DelimJoin struct {
 	Join    *Join
 	Keys    []int
 	Flipped bool
+	Lateral bool
 }
 
 // SetOp is UNION, EXCEPT or INTERSECT of inputs with the same column types.
@@ -281,6 +285,9 @@ type IcebergWrite struct {
 	Columns   []ScanColumn
 	SpecID    int32
 	Partition []PartitionField
+	// Clustering are expressions over Input that are equal for rows of one partition: the planner brings rows with equal
+	// values together, so that few files are written (rule 19). Empty for an unpartitioned table.
+	Clustering []Expr
 }
 
 // PartitionField is one field of the partition spec written to.

@@ -1,0 +1,24 @@
+// Package planner cuts a plan into stages. It takes the undistributed plan with its scans already planned (files pruned
+// and counted) and gives stages whose tasks say for each leaf exactly what it reads.
+//
+// # How it works
+//
+// Each node is distributed after its inputs. What comes back is a piece: a plan fragment, and the units in which it can
+// be run. A unit assigns something to read to each leaf of the fragment: a file group, a shuffle partition, constants. A
+// piece with one unit runs in one task and may hold any operator. A piece with several units may be run with the units
+// spread over tasks in any way: its rows are the union over its units. Strategies (one file each) keep that true:
+//
+//	scan.go       a unit per file group
+//	aggregate.go  partial and final aggregates, or a repartition on the keys
+//	join.go       broadcast, replicated, or partitioned on the keys
+//	order.go      sort, top-N, limit
+//	distinct.go   DISTINCT and windows, by repartitioning
+//	setop.go      UNION ALL side by side, the others by repartitioning
+//	single.go     everything else: inputs gathered, the node in one task
+//	write.go      data files, clustered by partition values
+//
+// An exchange ends a piece as a stage of its own (ShuffleWrite at its root) and starts the next one with a ShuffleRead.
+// Exchanges are all that distribution adds: they never change what a node means (docs/architecture.md, invariant 1).
+//
+// tasks.go then packs units into tasks and explain.go shows the result.
+package planner

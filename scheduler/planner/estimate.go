@@ -1,0 +1,103 @@
+package planner
+
+import (
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// Estimates need only be good enough to tell a small side of a join from a large one. They start from the manifests'
+// row counts; DuckDB has already chosen the join order.
+
+// scale multiplies the estimate by a selectivity.
+func (p *piece) scale(by float64) *piece {
+	p.rows *= by
+	p.bytes *= by
+	return p
+}
+
+// sized recomputes the bytes from the rows and the output's width.
+func (p *piece) sized() *piece {
+	var width float64
+	for _, c := range p.node.Schema() {
+		width += typeWidth(c.Type)
+	}
+	p.bytes = p.rows * width
+	return p
+}
+
+// typeWidth is the usual size of a value in a shuffle file, in bytes.
+func typeWidth(t plan.Type) float64 {
+	switch t.Kind {
+	case plan.Boolean, plan.TinyInt, plan.UTinyInt:
+		return 1
+	case plan.SmallInt, plan.USmallInt:
+		return 2
+	case plan.Integer, plan.UInteger, plan.Float, plan.Date, plan.Enum:
+		return 4
+	case plan.Decimal:
+		if t.Width <= 18 {
+			return 8
+		}
+		return 16
+	case plan.HugeInt, plan.UHugeInt, plan.UUID, plan.Interval:
+		return 16
+	case plan.Varchar, plan.Blob:
+		return 20
+	case plan.List, plan.Array, plan.Map, plan.Struct, plan.Union, plan.Variant, plan.Geometry:
+		return 64
+	default:
+		return 8
+	}
+}
+
+// selectivity guesses what part of the rows a condition keeps.
+func selectivity(e plan.Expr) float64 {
+	switch e := e.(type) {
+	case *plan.Comparison:
+		switch e.Op {
+		case plan.Equal, plan.NotDistinctFrom:
+			return 0.1
+		case plan.NotEqual, plan.DistinctFrom:
+			return 0.9
+		case plan.Less, plan.LessOrEqual, plan.Greater, plan.GreaterOrEqual:
+			return 0.4
+		}
+	case *plan.Between:
+		return 0.25
+	case *plan.Conjunction:
+		s := 1.0
+		for _, a := range e.Args {
+			if e.Or {
+				s *= 1 - selectivity(a)
+			} else {
+				s *= selectivity(a)
+			}
+		}
+		if e.Or {
+			return 1 - s
+		}
+		return max(s, 0.001)
+	case *plan.Operator:
+		switch e.Op {
+		case plan.OpNot:
+			return 1 - selectivity(e.Args[0])
+		case plan.OpIsNull:
+			return 0.1
+		case plan.OpIsNotNull:
+			return 0.95
+		case plan.OpIn:
+			return min(0.8, 0.1*float64(len(e.Args)-1))
+		case plan.OpNotIn:
+			return 0.8
+		}
+	}
+	return 0.3
+}
+
+func groupLength(g *seracv1.FileGroup) float64 {
+	var n int64
+	for _, f := range g.Files {
+		n += f.Length
+	}
+	return float64(n)
+}

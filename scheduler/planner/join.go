@@ -1,0 +1,231 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// join picks, in this order: both sides in one task already; the small side replicated or broadcast, where the join
+// kind allows it (each row of the other side must meet all of it, and rows of the small side must not appear once per
+// task); both sides partitioned on the keys; both gathered.
+func (d *distributor) join(n *plan.Join) (*piece, error) {
+	if n.AsOf || n.Positional {
+		return d.single(n)
+	}
+	left, err := d.distribute(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	right, err := d.distribute(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	j := &joining{d: d, n: n, left: left, right: right}
+	j.leftKeys, j.rightKeys = hashableKeys(n)
+
+	switch {
+	case left.isSingle() && right.isSingle():
+		return j.put(left, right, []unit{left.units[0].merge(right.units[0])}, nil), nil
+	case j.mayBroadcast(rightSide) && (j.fits(right) || len(j.leftKeys) == 0) &&
+		(right.bytes <= left.bytes || !j.mayBroadcast(leftSide) || !j.fits(left)):
+		return j.broadcast(rightSide)
+	case j.mayBroadcast(leftSide) && (j.fits(left) || len(j.leftKeys) == 0):
+		return j.broadcast(leftSide)
+	case len(j.leftKeys) > 0:
+		return j.partitioned()
+	default:
+		return j.gathered()
+	}
+}
+
+type side int
+
+const (
+	leftSide side = iota
+	rightSide
+)
+
+type joining struct {
+	d                   *distributor
+	n                   *plan.Join
+	left, right         *piece
+	leftKeys, rightKeys []plan.Expr
+}
+
+// mayBroadcast says whether a side may be seen whole by every task. A side whose unmatched rows (or whose rows at all,
+// for a semi join that returns them) are in the result would give them once per task.
+func (j *joining) mayBroadcast(s side) bool {
+	switch j.n.Kind {
+	case plan.Inner:
+		return true
+	case plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
+		return s == rightSide
+	case plan.Right, plan.RightSemi, plan.RightAnti:
+		return s == leftSide
+	case plan.Full:
+		return false
+	}
+	return false
+}
+
+func (j *joining) fits(p *piece) bool {
+	return j.d.options.BroadcastThreshold >= 0 && p.bytes <= float64(j.d.options.BroadcastThreshold)
+}
+
+func (j *joining) broadcast(s side) (*piece, error) {
+	small, large := j.right, j.left
+	if s == leftSide {
+		small, large = j.left, j.right
+	}
+	var all unit
+	note := "join: small side (about %s) sent to every task"
+	if small.bytes <= replicateThreshold && repeatable(small.node) {
+		all, note = mergeAll(small.units), "join: small side (about %s) read by every task"
+	} else {
+		stage, err := j.d.exchange(small, nil, 1)
+		if err != nil {
+			return nil, err
+		}
+		var leaf *plan.ShuffleRead
+		leaf, all = j.d.readBroadcast(stage)
+		small = &piece{node: leaf, rows: small.rows, bytes: small.bytes}
+	}
+	units := make([]unit, len(large.units))
+	for i, u := range large.units {
+		units[i] = u.merge(all)
+	}
+	left, right := large, small
+	if s == leftSide {
+		left, right = small, large
+	}
+	p := j.put(left, right, units, j.hashAfter(s, large.hash))
+	p.notes = append(slices.Clip(large.notes), small.notes...)
+	return p.note(note, humanBytes(small.bytes)), nil
+}
+
+// hashAfter maps the large side's partitioning columns to the join's output.
+func (j *joining) hashAfter(broadcast side, hash []int) []int {
+	if broadcast == rightSide {
+		return hash // the left side's columns come first in every kind that may broadcast the right side
+	}
+	switch j.n.Kind {
+	case plan.RightSemi, plan.RightAnti:
+		return hash
+	default:
+		return shift(hash, len(j.n.Left.Schema()))
+	}
+}
+
+func shift(cols []int, by int) []int {
+	return mapColumns(cols, func(col int) int { return col + by })
+}
+
+func (j *joining) partitioned() (*piece, error) {
+	leftCols, leftPlain := columnRefs(j.leftKeys)
+	rightCols, rightPlain := columnRefs(j.rightKeys)
+	left, right := j.left, j.right
+	var err error
+	// A side that an earlier exchange has partitioned in the same way stays as it is.
+	if !leftPlain || !slices.Equal(left.hash, leftCols) || len(left.units) != j.d.options.ShufflePartitions {
+		if left, err = j.d.repartition(left, j.leftKeys); err != nil {
+			return nil, err
+		}
+	}
+	if !rightPlain || !slices.Equal(right.hash, rightCols) || len(right.units) != j.d.options.ShufflePartitions {
+		if right, err = j.d.repartition(right, j.rightKeys); err != nil {
+			return nil, err
+		}
+	}
+	units := make([]unit, len(left.units))
+	for i := range units {
+		units[i] = left.units[i].merge(right.units[i])
+	}
+	var hash []int
+	switch j.n.Kind {
+	case plan.Inner, plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Single:
+		hash = left.hash
+	case plan.Right:
+		hash = shift(right.hash, len(j.n.Left.Schema()))
+	case plan.RightSemi, plan.RightAnti:
+		hash = right.hash
+	case plan.Full, plan.Mark:
+		// Full: rows without a partner have NULL keys in every partition. Mark is never partitioned.
+	}
+	return j.put(left, right, units, hash).note("join: both sides partitioned on %d key(s)", len(j.leftKeys)), nil
+}
+
+func (j *joining) gathered() (*piece, error) {
+	left, err := j.d.gather(j.left)
+	if err != nil {
+		return nil, err
+	}
+	right, err := j.d.gather(j.right)
+	if err != nil {
+		return nil, err
+	}
+	p := j.put(left, right, []unit{left.units[0].merge(right.units[0])}, nil)
+	return p.note("join: in one task, a %s join without equality keys", joinKindName(j.n.Kind)), nil
+}
+
+func (j *joining) put(left, right *piece, units []unit, hash []int) *piece {
+	p := &piece{
+		node:  j.n.WithChildren([]plan.Node{left.node, right.node}),
+		units: units,
+		hash:  hash,
+		notes: append(slices.Clip(left.notes), right.notes...),
+	}
+	switch j.n.Kind {
+	case plan.LeftSemi, plan.LeftAnti:
+		p.rows = left.rows / 2
+	case plan.RightSemi, plan.RightAnti:
+		p.rows = right.rows / 2
+	case plan.Left, plan.Single, plan.Mark:
+		p.rows = left.rows
+	case plan.Right:
+		p.rows = right.rows
+	case plan.Inner, plan.Full:
+		p.rows = max(left.rows, right.rows)
+		if len(j.n.Conds) == 0 {
+			p.rows = left.rows * right.rows
+		}
+	}
+	return p.sized()
+}
+
+// hashableKeys are the equality conditions that rows can be partitioned on: equal values of one type have one hash. Mark
+// and single joins must see the whole right side: a NULL anywhere in it changes every row's mark.
+func hashableKeys(n *plan.Join) (left, right []plan.Expr) {
+	if n.Kind == plan.Mark {
+		return nil, nil
+	}
+	for _, c := range n.Conds {
+		if (c.Op == plan.Equal || c.Op == plan.NotDistinctFrom) && c.Left.Type().Equal(c.Right.Type()) &&
+			!isVolatile(c.Left) && !isVolatile(c.Right) {
+			left, right = append(left, c.Left), append(right, c.Right)
+		}
+	}
+	return left, right
+}
+
+func joinKindName(k plan.JoinKind) string {
+	switch k {
+	case plan.Inner:
+		return "inner"
+	case plan.Left:
+		return "left"
+	case plan.Right:
+		return "right"
+	case plan.Full:
+		return "full"
+	case plan.LeftSemi, plan.RightSemi:
+		return "semi"
+	case plan.LeftAnti, plan.RightAnti:
+		return "anti"
+	case plan.Mark:
+		return "mark"
+	case plan.Single:
+		return "single"
+	}
+	return "unknown"
+}

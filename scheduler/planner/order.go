@@ -1,0 +1,76 @@
+package planner
+
+import (
+	"math"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// sort needs all rows in one task.
+func (d *distributor) sort(n *plan.Sort) (*piece, error) {
+	return d.onGathered(n, n.Input)
+}
+
+// limit takes what each task may at most contribute, and applies itself again to what is gathered (rule 26).
+func (d *distributor) limit(n *plan.Limit) (*piece, error) {
+	in, err := d.distribute(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	most, bounded := rowsNeeded(n)
+	if bounded && !in.isSingle() {
+		local := &plan.Limit{Input: in.node, Keys: n.Keys, Count: &plan.Constant{Value: most, Of: plan.T(plan.BigInt)}}
+		in = in.over(local)
+		in.rows = min(in.rows, float64(most)*float64(len(in.units)))
+		in = in.sized().note("limit: at most %d rows from each task, then again over all", most)
+	}
+	all, err := d.gather(in)
+	if err != nil {
+		return nil, err
+	}
+	out := all.over(n.WithChildren([]plan.Node{all.node}))
+	if bounded {
+		out.rows = min(out.rows, float64(most))
+	}
+	return out.sized(), nil
+}
+
+// onGathered puts a node that needs all its input in one task on the gathered input.
+func (d *distributor) onGathered(n, input plan.Node) (*piece, error) {
+	in, err := d.distribute(input)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.gather(in)
+	if err != nil {
+		return nil, err
+	}
+	return all.over(n.WithChildren([]plan.Node{all.node})), nil
+}
+
+// rowsNeeded is how many rows a limit can use of any one task: its count and its offset together.
+func rowsNeeded(n *plan.Limit) (int64, bool) {
+	count, ok := constantCount(n.Count)
+	if !ok || n.Percent {
+		return 0, false
+	}
+	offset, ok := constantCount(n.Offset)
+	if n.Offset != nil && !ok || count > math.MaxInt64-offset {
+		return 0, false
+	}
+	return count + offset, true
+}
+
+func constantCount(e plan.Expr) (int64, bool) {
+	c, ok := e.(*plan.Constant)
+	if !ok {
+		return 0, false
+	}
+	switch v := c.Value.(type) {
+	case int64:
+		return v, v >= 0
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	}
+	return 0, false
+}

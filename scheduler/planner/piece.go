@@ -1,0 +1,213 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// A piece is a fragment under construction and the units it can be run in.
+type piece struct {
+	node  plan.Node
+	units []unit
+	// hash, if not nil, are the output columns by whose hash the units were made: rows with equal values there are in the
+	// same unit, and unit i holds partition i of len(units).
+	hash []int
+	// rows and bytes estimate the output.
+	rows, bytes float64
+	notes       []string
+}
+
+// A unit assigns to leaves what they read. Leaves it does not name read nothing.
+type unit map[plan.LeafID]reads
+
+type reads struct {
+	files      []*seracv1.FileGroup
+	constant   bool
+	stage      plan.StageID
+	partitions []int32
+	all        bool
+	bytes      float64
+}
+
+// merge gives the unit that reads what both read. Units of one fragment either read different things of a leaf or the
+// same (replicated) thing whole.
+func (u unit) merge(o unit) unit {
+	m := maps.Clone(u)
+	for leaf, r := range o {
+		have, both := m[leaf]
+		switch {
+		case !both:
+			m[leaf] = r
+		case have.all || have.constant:
+		case len(have.files) > 0 && len(r.files) > 0 && have.files[0] == r.files[0]:
+			// replicated
+		default:
+			have.files = append(slices.Clip(have.files), r.files...)
+			have.partitions = append(slices.Clip(have.partitions), r.partitions...)
+			have.bytes += r.bytes
+			m[leaf] = have
+		}
+	}
+	return m
+}
+
+func (u unit) bytes() float64 {
+	var total float64
+	for _, r := range u {
+		total += r.bytes
+	}
+	return total
+}
+
+func mergeAll(units []unit) unit {
+	m := unit{}
+	for _, u := range units {
+		m = m.merge(u)
+	}
+	return m
+}
+
+// isSingle: the piece runs in one task, so any operator may stand on it.
+func (p *piece) isSingle() bool { return len(p.units) == 1 }
+
+// over is the piece with a node put on top that keeps the rows' places.
+func (p *piece) over(n plan.Node) *piece {
+	return &piece{node: n, units: p.units, hash: p.hash, rows: p.rows, bytes: p.bytes, notes: p.notes}
+}
+
+func (p *piece) note(format string, args ...any) *piece {
+	p.notes = append(slices.Clip(p.notes), fmt.Sprintf(format, args...))
+	return p
+}
+
+// sharedStage is the output of a stage that several leaves may read.
+type sharedStage struct {
+	stage       plan.StageID
+	out         plan.Schema
+	partitions  int
+	rows, bytes float64
+}
+
+// exchange ends p as a stage that hashes its rows on keys into n partitions (n 1: keys are ignored).
+func (d *distributor) exchange(p *piece, keys []plan.Expr, n int) (*sharedStage, error) {
+	for _, c := range p.node.Schema() {
+		if !d.options.CanShuffle(c.Type) {
+			return nil, &NotDistributableError{Reason: fmt.Sprintf("values of type %s cannot cross an exchange", c.Type)}
+		}
+	}
+	if n == 1 {
+		keys = nil
+	}
+	root := &plan.ShuffleWrite{Input: p.node, Keys: keys, Partitions: n}
+	id := d.addStage(p, root)
+	return &sharedStage{stage: id, out: p.node.Schema(), partitions: n, rows: p.rows, bytes: p.bytes}, nil
+}
+
+// read is a new leaf over a stage's output, a unit per partition.
+func (d *distributor) read(s *sharedStage) *piece {
+	leaf := d.newRead(s, false)
+	units := make([]unit, s.partitions)
+	for i := range units {
+		units[i] = unit{leaf.Leaf: {stage: s.stage, partitions: []int32{int32(i)}, bytes: s.bytes / float64(s.partitions)}}
+	}
+	return &piece{node: leaf, units: units, rows: s.rows, bytes: s.bytes}
+}
+
+// readBroadcast is a new leaf that reads all of a stage's output wherever it stands.
+func (d *distributor) readBroadcast(s *sharedStage) (*plan.ShuffleRead, unit) {
+	leaf := d.newRead(s, true)
+	return leaf, unit{leaf.Leaf: {stage: s.stage, all: true}}
+}
+
+func (d *distributor) newRead(s *sharedStage, broadcast bool) *plan.ShuffleRead {
+	d.nextLeaf++
+	return &plan.ShuffleRead{
+		Leaf: d.nextLeaf, Stage: s.stage, Broadcast: broadcast, Out: s.out,
+		EstimatedRows: int64(s.rows), EstimatedBytes: int64(s.bytes),
+	}
+}
+
+// repartition hashes p's rows on keys, output columns or expressions over them.
+func (d *distributor) repartition(p *piece, keys []plan.Expr) (*piece, error) {
+	s, err := d.exchange(p, keys, d.options.ShufflePartitions)
+	if err != nil {
+		return nil, err
+	}
+	r := d.read(s)
+	if cols, ok := columnRefs(keys); ok {
+		r.hash = cols
+	}
+	return r, nil
+}
+
+// gather brings p's rows into one task.
+func (d *distributor) gather(p *piece) (*piece, error) {
+	if p.isSingle() {
+		return p, nil
+	}
+	s, err := d.exchange(p, nil, 1)
+	if err != nil {
+		return nil, err
+	}
+	return d.read(s), nil
+}
+
+func (d *distributor) addStage(p *piece, root plan.Node) plan.StageID {
+	id := plan.StageID(len(d.stages))
+	stage := &Stage{
+		ID: id, Root: root, Units: len(p.units), Notes: p.notes, EstimatedRows: p.rows, EstimatedBytes: p.bytes,
+		Tasks: d.packTasks(p.units),
+	}
+	eachLeaf(root, func(n plan.Node, _ plan.LeafID) {
+		if r, ok := n.(*plan.ShuffleRead); ok && !slices.Contains(stage.Inputs, r.Stage) {
+			stage.Inputs = append(stage.Inputs, r.Stage)
+		}
+	})
+	slices.Sort(stage.Inputs)
+	d.stages = append(d.stages, stage)
+	return id
+}
+
+// finish makes the root piece the last stage.
+func (d *distributor) finish(p *piece) { d.addStage(p, p.node) }
+
+// NotDistributableError says why a plan must run whole in one task.
+type NotDistributableError struct{ Reason string }
+
+func (e *NotDistributableError) Error() string { return "the plan cannot be distributed: " + e.Reason }
+
+// columnRefs gives the columns if all of exprs are plain references.
+func columnRefs(exprs []plan.Expr) ([]int, bool) {
+	cols := make([]int, len(exprs))
+	for i, e := range exprs {
+		ref, ok := e.(*plan.ColumnRef)
+		if !ok {
+			return nil, false
+		}
+		cols[i] = ref.Index
+	}
+	return cols, true
+}
+
+// eachLeaf visits the leaves that assignments address.
+func eachLeaf(n plan.Node, visit func(plan.Node, plan.LeafID)) {
+	switch n := n.(type) {
+	case *plan.IcebergScan:
+		visit(n, n.Leaf)
+	case *plan.Values:
+		visit(n, n.Leaf)
+	case *plan.ShuffleRead:
+		visit(n, n.Leaf)
+	case *plan.TableFunction:
+		if n.Input == nil {
+			visit(n, n.Leaf)
+		}
+	}
+	for _, c := range n.Children() {
+		eachLeaf(c, visit)
+	}
+}

@@ -1,0 +1,181 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// Options are the session's choices. The zero value of a field means its default.
+type Options struct {
+	// Slots is the number of task slots in the cluster; 1 when unknown.
+	Slots int
+	// ShufflePartitions is the number of partitions of a repartitioning exchange; by default as many as slots.
+	ShufflePartitions int
+	// MaxPartitionsPerTask bounds the units of one task; 0 is unlimited.
+	MaxPartitionsPerTask int
+	// TargetTaskSize is the bytes of table data a scan's unit should have; default 256 MiB.
+	TargetTaskSize int64
+	// BroadcastThreshold is the estimated size in bytes up to which a join's build side is sent to every task; default
+	// 32 MiB; negative never broadcasts where a partitioned join is possible.
+	BroadcastThreshold int64
+	// CanShuffle says whether values of a type survive a shuffle file exactly. Nil means all do.
+	CanShuffle func(plan.Type) bool
+}
+
+const (
+	defaultTargetTaskSize     = 256 << 20
+	defaultBroadcastThreshold = 32 << 20
+	// minUnitSize keeps small scans in few units: cutting below it costs more than it gains.
+	minUnitSize = 4 << 20
+	// replicateThreshold is the size up to which a build side made of scans alone is read again by every task instead
+	// of being a stage of its own.
+	replicateThreshold = 2 << 20
+)
+
+func (o Options) withDefaults() Options {
+	if o.Slots < 1 {
+		o.Slots = 1
+	}
+	if o.ShufflePartitions < 1 {
+		o.ShufflePartitions = o.Slots
+	}
+	if o.TargetTaskSize <= 0 {
+		o.TargetTaskSize = defaultTargetTaskSize
+	}
+	if o.BroadcastThreshold == 0 {
+		o.BroadcastThreshold = defaultBroadcastThreshold
+	}
+	if o.CanShuffle == nil {
+		o.CanShuffle = func(plan.Type) bool { return true }
+	}
+	return o
+}
+
+// ScanFiles is a planned scan: its files are known, and can be grouped.
+type ScanFiles interface {
+	// Groups cuts the files into at least minGroups (where the files can be cut so far) groups of about target bytes. It
+	// never returns less than one group: an empty table reads as one group without files (rule 10).
+	Groups(target int64, minGroups int) []*seracv1.FileGroup
+	// Rows and Bytes are those of the planned files, of the columns read; before deletes.
+	Rows() int64
+	Bytes() int64
+}
+
+// Stage is a fragment with its tasks.
+type Stage struct {
+	ID plan.StageID
+	// Root is a ShuffleWrite, an IcebergWrite, or (the result stage) any other node.
+	Root   plan.Node
+	Inputs []plan.StageID
+	Tasks  []Task
+	// Units is how many pieces the work was cut into before it was packed into tasks.
+	Units int
+	// Notes say what was decided and why, for EXPLAIN.
+	Notes []string
+	// EstimatedRows and EstimatedBytes are of the stage's output.
+	EstimatedRows, EstimatedBytes float64
+}
+
+// Task says for each leaf what it reads.
+type Task struct {
+	Files     map[plan.LeafID][]*seracv1.FileGroup
+	Constants []plan.LeafID
+	Shuffle   []ShuffleInput
+}
+
+// ShuffleInput assigns partitions of a stage's output to a leaf. All: every partition (broadcast).
+type ShuffleInput struct {
+	Leaf       plan.LeafID
+	Stage      plan.StageID
+	Partitions []int32
+	All        bool
+}
+
+// Distribute cuts root into stages; the last one is the statement's root. scans holds the planned files of every
+// IcebergScan leaf.
+func Distribute(root plan.Node, scans map[plan.LeafID]ScanFiles, options Options) ([]*Stage, error) {
+	d := newDistributor(root, scans, options.withDefaults())
+	p, err := d.root(root)
+	if err != nil {
+		return nil, err
+	}
+	d.finish(p)
+	return d.stages, nil
+}
+
+// OneTask runs root as one task over its scans, without any exchange.
+func OneTask(root plan.Node, scans map[plan.LeafID]ScanFiles, note string) ([]*Stage, error) {
+	d := newDistributor(root, scans, Options{}.withDefaults())
+	u, err := d.readAll(root)
+	if err != nil {
+		return nil, err
+	}
+	p := &piece{node: root, units: []unit{u}, notes: []string{note}}
+	d.finish(p)
+	return d.stages, nil
+}
+
+type distributor struct {
+	options  Options
+	scans    map[plan.LeafID]ScanFiles
+	stages   []*Stage
+	nextLeaf plan.LeafID
+	ctes     map[int]*sharedStage
+}
+
+func newDistributor(root plan.Node, scans map[plan.LeafID]ScanFiles, o Options) *distributor {
+	d := &distributor{options: o, scans: scans, ctes: map[int]*sharedStage{}}
+	eachLeaf(root, func(_ plan.Node, id plan.LeafID) { d.nextLeaf = max(d.nextLeaf, id) })
+	return d
+}
+
+// root distributes a statement's root, which may be a write.
+func (d *distributor) root(n plan.Node) (*piece, error) {
+	if w, ok := n.(*plan.IcebergWrite); ok {
+		return d.write(w)
+	}
+	return d.distribute(n)
+}
+
+// distribute is the one switch from node kinds to strategies.
+func (d *distributor) distribute(n plan.Node) (*piece, error) {
+	switch n := n.(type) {
+	case *plan.IcebergScan:
+		return d.scan(n)
+	case *plan.Values:
+		return d.values(n)
+	case *plan.TableFunction:
+		return d.tableFunction(n)
+	case *plan.Filter:
+		return d.filter(n)
+	case *plan.Project:
+		return d.project(n)
+	case *plan.Unnest:
+		return d.unnest(n)
+	case *plan.Aggregate:
+		return d.aggregate(n)
+	case *plan.Join:
+		return d.join(n)
+	case *plan.Sort:
+		return d.sort(n)
+	case *plan.Limit:
+		return d.limit(n)
+	case *plan.Distinct:
+		return d.distinct(n)
+	case *plan.Window:
+		return d.window(n)
+	case *plan.SetOp:
+		return d.setOp(n)
+	case *plan.CTE:
+		return d.cte(n)
+	case *plan.CTERef:
+		return d.cteRef(n)
+	case *plan.DelimJoin, *plan.RecursiveCTE, *plan.Sample, *plan.Extension, *plan.WholeStatement:
+		return d.single(n)
+	case *plan.DelimGet, *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.IcebergCommit:
+		return nil, fmt.Errorf("distribute: %T cannot stand here", n)
+	}
+	return nil, fmt.Errorf("distribute: no strategy for %T", n)
+}

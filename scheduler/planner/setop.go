@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// setOp runs the branches of UNION ALL side by side: the units of the union are the units of its branches, so each
+// branch's leaves are read exactly once whatever the number of tasks (rule 11). The other set operations bring equal rows
+// together first.
+func (d *distributor) setOp(n *plan.SetOp) (*piece, error) {
+	branches := make([]*piece, len(n.Inputs))
+	allSingle := true
+	for i, in := range n.Inputs {
+		p, err := d.distribute(in)
+		if err != nil {
+			return nil, err
+		}
+		branches[i] = p
+		allSingle = allSingle && p.isSingle()
+	}
+	if n.Op == plan.SetUnion {
+		union, err := d.unionAll(n, branches)
+		if err != nil || n.All {
+			return union, err
+		}
+		return d.distinctUnion(union)
+	}
+	if !allSingle {
+		for i, p := range branches {
+			var err error
+			if branches[i], err = d.repartition(p, allColumns(p.node.Schema())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	units := slices.Clone(branches[0].units)
+	for _, b := range branches[1:] {
+		for i := range units {
+			units[i] = units[i].merge(b.units[i])
+		}
+	}
+	out := stack(n, branches, units)
+	out.rows = branches[0].rows
+	return out.sized(), nil
+}
+
+func (d *distributor) unionAll(n *plan.SetOp, branches []*piece) (*piece, error) {
+	var units []unit
+	var rows float64
+	for i, b := range branches {
+		// In a task that runs only another branch this one reads nothing, and must give nothing.
+		if givesRowsFromNothing(b.node) {
+			s, err := d.exchange(b, nil, 1)
+			if err != nil {
+				return nil, err
+			}
+			branches[i] = d.read(s)
+		}
+		units = append(units, branches[i].units...)
+		rows += b.rows
+	}
+	all := *n
+	all.All = true
+	out := stack(&all, branches, units)
+	out.rows = rows
+	return out.sized().note("union: branches run side by side"), nil
+}
+
+func (d *distributor) distinctUnion(union *piece) (*piece, error) {
+	dedup := func(p *piece) *piece { return p.over(&plan.Distinct{Input: p.node}) }
+	if union.isSingle() {
+		return dedup(union), nil
+	}
+	rows, err := d.repartition(dedup(union), allColumns(union.node.Schema()))
+	if err != nil {
+		return nil, err
+	}
+	return dedup(rows), nil
+}
+
+func stack(n plan.Node, branches []*piece, units []unit) *piece {
+	nodes := make([]plan.Node, len(branches))
+	var notes []string
+	for i, b := range branches {
+		nodes[i] = b.node
+		notes = append(notes, b.notes...)
+	}
+	return &piece{node: n.WithChildren(nodes), units: units, notes: notes}
+}
+
+// givesRowsFromNothing says whether a fragment may give rows although its leaves read nothing: an aggregate without
+// groups does, and so does a grouping set without columns.
+func givesRowsFromNothing(n plan.Node) bool {
+	if a, ok := n.(*plan.Aggregate); ok {
+		if len(a.Groups) == 0 {
+			return true
+		}
+		for _, set := range a.Sets {
+			if len(set) == 0 {
+				return true
+			}
+		}
+	}
+	for _, c := range n.Children() {
+		if givesRowsFromNothing(c) {
+			return true
+		}
+	}
+	return false
+}
