@@ -1,0 +1,293 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	ice "github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	icebergio "github.com/apache/iceberg-go/io"
+	_ "github.com/apache/iceberg-go/io/gocloud" // s3, gs and abfs locations
+	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seracdb/serac/iceberg"
+)
+
+// Catalog is an open catalog. It is safe for concurrent use.
+type Catalog struct {
+	name   string
+	kind   string
+	fileIO map[string]string
+	ice    icecatalog.Catalog
+	close  func() error
+}
+
+// Name is the catalog's name in SQL.
+func (c *Catalog) Name() string { return c.name }
+
+// Type is sqlite, rest or hadoop.
+func (c *Catalog) Type() string { return c.kind }
+
+// Close releases what Open took. Handles of tables stay readable.
+func (c *Catalog) Close() error { return c.close() }
+
+// Iceberg is the catalog below, for what this package has no call for.
+func (c *Catalog) Iceberg() icecatalog.Catalog { return c.ice }
+
+// namespace splits a schema's name into the parts of an Iceberg namespace: a dot descends, so the namespace a with the
+// child b is the schema "a.b" of SQL.
+func namespace(schema string) (table.Identifier, error) {
+	parts := strings.Split(schema, ".")
+	if slices.Contains(parts, "") {
+		return nil, fmt.Errorf("%w: schema %q has an empty part", ErrBadName, schema)
+	}
+	return parts, nil
+}
+
+func identifier(schema, name string) (table.Identifier, error) {
+	ns, err := namespace(schema)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, fmt.Errorf("%w: a table's name is empty", ErrBadName)
+	}
+	return append(ns, name), nil
+}
+
+// maxConcurrentLists bounds the requests in flight while nested namespaces are listed.
+const maxConcurrentLists = 8
+
+// Namespaces lists the schemas, nested ones in dotted form, sorted.
+func (c *Catalog) Namespaces(ctx context.Context) ([]string, error) {
+	all, err := within(ctx, func(ctx context.Context) ([]string, error) {
+		var mu sync.Mutex
+		seen := map[string]bool{}
+		level := []table.Identifier{nil}
+		for len(level) > 0 {
+			var next []table.Identifier
+			g, ctx := errgroup.WithContext(ctx)
+			g.SetLimit(maxConcurrentLists)
+			for _, parent := range level {
+				g.Go(func() error {
+					children, err := c.ice.ListNamespaces(ctx, parent)
+					if errors.Is(err, icecatalog.ErrNoSuchNamespace) && parent != nil {
+						return nil // dropped since it was listed, or the catalog has no nested namespaces
+					}
+					if err != nil {
+						return err
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					for _, child := range children {
+						if key := strings.Join(child, "."); !seen[key] {
+							seen[key] = true
+							next = append(next, child)
+						}
+					}
+					return nil
+				})
+			}
+			if err := g.Wait(); err != nil {
+				return nil, err
+			}
+			if c.kind == TypeSQLite {
+				break // it lists descendants of every depth at once
+			}
+			level = next
+		}
+		return slices.Sorted(maps.Keys(seen)), nil
+	})
+	return all, translate(err, "list schemas of catalog", c.name)
+}
+
+// NamespaceExists says whether a schema exists.
+func (c *Catalog) NamespaceExists(ctx context.Context, schema string) (bool, error) {
+	ns, err := namespace(schema)
+	if err != nil {
+		return false, err
+	}
+	ok, err := within(ctx, func(ctx context.Context) (bool, error) { return c.ice.CheckNamespaceExists(ctx, ns) })
+	return ok, translate(err, "look up schema", c.name+"."+schema)
+}
+
+// CreateNamespace creates a schema. With ifNotExists an existing one is no error; otherwise it is ErrNamespaceExists.
+func (c *Catalog) CreateNamespace(ctx context.Context, schema string, ifNotExists bool) error {
+	ns, err := namespace(schema)
+	if err != nil {
+		return err
+	}
+	_, err = within(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.ice.CreateNamespace(ctx, ns, nil)
+	})
+	err = translate(err, "create schema", c.name+"."+schema)
+	if ifNotExists && errors.Is(err, ErrNamespaceExists) {
+		return nil
+	}
+	return err
+}
+
+// DropNamespace drops an empty schema: ErrNamespaceNotEmpty when it holds tables, ErrNoNamespace when it is not there.
+func (c *Catalog) DropNamespace(ctx context.Context, schema string) error {
+	ns, err := namespace(schema)
+	if err != nil {
+		return err
+	}
+	_, err = within(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.ice.DropNamespace(ctx, ns)
+	})
+	return translate(err, "drop schema", c.name+"."+schema)
+}
+
+// Tables lists the names of a schema's tables, sorted.
+func (c *Catalog) Tables(ctx context.Context, schema string) ([]string, error) {
+	ns, err := namespace(schema)
+	if err != nil {
+		return nil, err
+	}
+	names, err := within(ctx, func(ctx context.Context) ([]string, error) {
+		var names []string
+		for ident, err := range c.ice.ListTables(ctx, ns) {
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, ident[len(ident)-1])
+		}
+		slices.Sort(names)
+		return names, nil
+	})
+	return names, translate(err, "list tables of schema", c.name+"."+schema)
+}
+
+// LoadTable loads a table as it is now: ErrNoTable or ErrNoNamespace when it is not there.
+func (c *Catalog) LoadTable(ctx context.Context, schema, name string) (*Table, error) {
+	ident, err := identifier(schema, name)
+	if err != nil {
+		return nil, err
+	}
+	return c.load(ctx, ident)
+}
+
+// Reload loads the table behind a handle again.
+func (c *Catalog) Reload(ctx context.Context, t *Table) (*Table, error) {
+	return c.load(ctx, t.ident)
+}
+
+func (c *Catalog) load(ctx context.Context, ident table.Identifier) (*Table, error) {
+	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
+		loaded, err := c.ice.LoadTable(ctx, ident)
+		if err != nil {
+			return nil, err
+		}
+		return c.handle(ctx, ident, loaded)
+	})
+	if err != nil {
+		return nil, translate(err, "load table", c.qualified(ident))
+	}
+	return t, nil
+}
+
+func (c *Catalog) qualified(ident table.Identifier) string {
+	return c.name + "." + strings.Join(ident, ".")
+}
+
+// CreateRequest describes a new table.
+type CreateRequest struct {
+	Namespace, Name string
+	Schema          *ice.Schema        // ids are reassigned by the catalog
+	PartitionSpec   *ice.PartitionSpec // nil: unpartitioned
+	// Properties are table properties. format-version picks the version (2 when absent); it is not kept as a property.
+	Properties map[string]string
+	Location   string // "": the catalog's choice
+}
+
+// The property that picks the format version, and the versions that can be created.
+const (
+	formatVersionProperty = table.PropertyFormatVersion
+	defaultFormatVersion  = 2
+	maxFormatVersion      = 3
+)
+
+// CreateTable creates an empty table. Errors: ErrTableExists, ErrNoNamespace, or a fault in the request. When ctx ends
+// before the catalog has answered, the table may exist or not.
+func (c *Catalog) CreateTable(ctx context.Context, r CreateRequest) (*Table, error) {
+	ident, err := identifier(r.Namespace, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	properties := ice.Properties(maps.Clone(r.Properties))
+	if properties == nil {
+		properties = ice.Properties{}
+	}
+	version, err := formatVersion(properties)
+	if err != nil {
+		return nil, fmt.Errorf("create table %s: %w", c.qualified(ident), err)
+	}
+	for _, f := range r.Schema.Fields() {
+		if need := iceberg.MinFormatVersion(f.Type); need > version {
+			return nil, fmt.Errorf("create table %s: column %s of type %s needs format version %d (set property %s = '%d')",
+				c.qualified(ident), f.Name, f.Type, need, formatVersionProperty, need)
+		}
+	}
+	properties[formatVersionProperty] = strconv.Itoa(version)
+	opts := []icecatalog.CreateTableOpt{icecatalog.WithProperties(properties)}
+	if r.PartitionSpec != nil {
+		opts = append(opts, icecatalog.WithPartitionSpec(r.PartitionSpec))
+	}
+	if r.Location != "" {
+		opts = append(opts, icecatalog.WithLocation(r.Location))
+	}
+	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
+		created, err := c.ice.CreateTable(ctx, ident, r.Schema, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return c.handle(ctx, ident, created)
+	})
+	if errors.Is(err, icecatalog.ErrNoSuchNamespace) {
+		return nil, translate(err, "create table in", c.name+"."+r.Namespace)
+	}
+	if err != nil {
+		return nil, translate(err, "create table", c.qualified(ident))
+	}
+	return t, nil
+}
+
+func formatVersion(properties ice.Properties) (int, error) {
+	text, ok := properties[formatVersionProperty]
+	if !ok {
+		return defaultFormatVersion, nil
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil || version < 1 || version > maxFormatVersion {
+		return 0, fmt.Errorf("property %s is %q: expected 1, 2 or 3", formatVersionProperty, text)
+	}
+	return version, nil
+}
+
+// DropTable drops a table: ErrNoTable when it is not there. With purge its data, delete, manifest and metadata files go
+// too; without, they stay.
+func (c *Catalog) DropTable(ctx context.Context, schema, name string, purge bool) error {
+	ident, err := identifier(schema, name)
+	if err != nil {
+		return err
+	}
+	_, err = within(ctx, func(ctx context.Context) (struct{}, error) {
+		if purger, ok := c.ice.(icecatalog.PurgeableTable); ok && purge {
+			return struct{}{}, purger.PurgeTable(ctx, ident)
+		}
+		return struct{}{}, c.ice.DropTable(ctx, ident)
+	})
+	return translate(err, "drop table", c.qualified(ident))
+}
+
+// FS opens the storage of a table's files. The FileIO lives as long as ctx may (object store clients keep it), so give
+// it one that outlives the statement.
+func (t *Table) FS(ctx context.Context) (icebergio.IO, error) { return t.ice.FS(ctx) }

@@ -1,0 +1,174 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	ice "github.com/apache/iceberg-go"
+	icecatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/hadoop"
+	"github.com/apache/iceberg-go/catalog/rest"
+	icesql "github.com/apache/iceberg-go/catalog/sql"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// The types of catalogs.
+const (
+	TypeSQLite = "sqlite"
+	TypeREST   = "rest"
+	TypeHadoop = "hadoop"
+)
+
+// Config says which catalog to open.
+type Config struct {
+	Name string // its name in SQL
+	Type string // sqlite, rest or hadoop
+	// URI is the path of the database file (sqlite; its folder is made if need be), or the server's base URL (rest).
+	URI string
+	// Warehouse is where tables go whose location nobody says: a path or URL. For rest it names the server's warehouse.
+	Warehouse string
+	// FileIO is the storage configuration: keys s3.*, gcs.*, adls.*, client.region. It may hold secrets.
+	FileIO map[string]string
+	// Properties are further properties of the catalog itself, such as credential, token, scope or oauth2-server-uri of
+	// a REST catalog. They may hold secrets and never leave the scheduler.
+	Properties map[string]string
+}
+
+// Open opens a catalog. For sqlite and a local warehouse it makes what is not there yet.
+func Open(ctx context.Context, config Config) (*Catalog, error) {
+	if config.Name == "" {
+		return nil, errors.New("open catalog: it has no name")
+	}
+	open := map[string]func(context.Context, Config) (icecatalog.Catalog, func() error, error){
+		TypeSQLite: openSQLite, TypeREST: openREST, TypeHadoop: openHadoop,
+	}[config.Type]
+	if open == nil {
+		return nil, fmt.Errorf("open catalog %s: unknown type %q (sqlite, rest or hadoop)", config.Name, config.Type)
+	}
+	type opened struct {
+		cat   icecatalog.Catalog
+		close func() error
+	}
+	o, err := within(ctx, func(ctx context.Context) (opened, error) {
+		cat, closeCatalog, err := open(ctx, config)
+		return opened{cat, closeCatalog}, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s catalog %s: %w", config.Type, config.Name, err)
+	}
+	return &Catalog{
+		name: config.Name, kind: config.Type, fileIO: storageProperties(config.FileIO), ice: o.cat, close: o.close,
+	}, nil
+}
+
+// properties are the catalog's properties as iceberg-go takes them: storage and catalog keys in one map.
+func properties(config Config) ice.Properties {
+	props := ice.Properties{}
+	maps.Copy(props, config.FileIO)
+	maps.Copy(props, config.Properties)
+	return props
+}
+
+// sqlitePragmas make concurrent commits wait for each other instead of failing: immediate transactions take the write
+// lock at their start, and a writer waits up to ten seconds for it.
+const sqlitePragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_txlock=immediate"
+
+func openSQLite(_ context.Context, config Config) (icecatalog.Catalog, func() error, error) {
+	if config.URI == "" || config.Warehouse == "" {
+		return nil, nil, errors.New("a sqlite catalog needs uri (the database file) and warehouse")
+	}
+	warehouse, err := localDirectory(config.Warehouse)
+	if err != nil {
+		return nil, nil, err
+	}
+	path := strings.TrimPrefix(config.URI, "file:")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, nil, fmt.Errorf("make the folder of the database: %w", err)
+	}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+sqlitePragmas)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the database: %w", err)
+	}
+	props := properties(config)
+	props["warehouse"] = warehouse
+	props["init_catalog_tables"] = "true"
+	cat, err := icesql.NewCatalog(config.Name, db, icesql.SQLite, props)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return cat, func() error { return errors.Join(cat.Close(), db.Close()) }, nil
+}
+
+func openHadoop(_ context.Context, config Config) (icecatalog.Catalog, func() error, error) {
+	if config.Warehouse == "" {
+		return nil, nil, errors.New("a hadoop catalog needs warehouse")
+	}
+	warehouse, err := localDirectory(config.Warehouse)
+	if err != nil {
+		return nil, nil, err
+	}
+	cat, err := hadoop.NewCatalog(config.Name, warehouse, properties(config))
+	if err != nil {
+		return nil, nil, err
+	}
+	return cat, cat.Close, nil
+}
+
+func openREST(ctx context.Context, config Config) (icecatalog.Catalog, func() error, error) {
+	if config.URI == "" {
+		return nil, nil, errors.New("a rest catalog needs uri")
+	}
+	captureStorage()
+	props := properties(config)
+	opts := []rest.Option{rest.WithAdditionalProps(props)}
+	if config.Warehouse != "" {
+		opts = append(opts, rest.WithWarehouseLocation(config.Warehouse))
+	}
+	if credential := props["credential"]; credential != "" {
+		opts = append(opts, rest.WithCredential(credential))
+	}
+	if token := props["token"]; token != "" {
+		opts = append(opts, rest.WithOAuthToken(token))
+	}
+	if scope := props["scope"]; scope != "" {
+		opts = append(opts, rest.WithScope(scope))
+	}
+	if text := props["oauth2-server-uri"]; text != "" {
+		uri, err := url.Parse(text)
+		if err != nil {
+			return nil, nil, errors.New("oauth2-server-uri is not a URL")
+		}
+		opts = append(opts, rest.WithAuthURI(uri))
+	}
+	cat, err := rest.NewCatalog(ctx, config.Name, config.URI, opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return cat, cat.Close, nil
+}
+
+// localDirectory makes a local warehouse's folder and gives its absolute path; other locations pass through.
+func localDirectory(location string) (string, error) {
+	path, local := strings.CutPrefix(location, "file://")
+	if !local {
+		if strings.Contains(location, "://") {
+			return location, nil
+		}
+		path = location
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("warehouse %s: %w", location, err)
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return "", fmt.Errorf("make the warehouse: %w", err)
+	}
+	return path, nil
+}

@@ -1,0 +1,7 @@
+// Package scan plans the files of an Iceberg scan, once per scan, on the scheduler: the snapshot is pinned, files that
+// cannot hold a matching row are pruned by partition values and column bounds, and what is left is grouped by size into the
+// units that tasks read (rules 9 to 13). Executors never plan a read.
+//
+// predicate.go turns filters into Iceberg expressions and says what may not be pushed; plan.go plans; group.go splits and
+// groups.
+package scan
