@@ -1,0 +1,133 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// Sink is where a stage's rows go.
+type Sink uint8
+
+// The sinks.
+const (
+	Shuffle Sink = iota + 1 // files that tasks of later stages read
+	Result                  // streams that the scheduler fetches for the client, in task order
+	Write                   // data files for the scheduler to commit
+)
+
+// String names the sink.
+func (s Sink) String() string {
+	switch s {
+	case Shuffle:
+		return "shuffle"
+	case Result:
+		return "result"
+	case Write:
+		return "write"
+	default:
+		return fmt.Sprintf("Sink(%d)", uint8(s))
+	}
+}
+
+// The defaults of a Spec.
+const (
+	DefaultMaxAttempts      = 4
+	DefaultMaxResubmissions = 10
+)
+
+// Spec describes a job. It is not changed once a machine or a run has been made of it, and neither are the messages and
+// slices in it.
+type Spec struct {
+	// ID names the job in the whole cluster; never used twice.
+	ID string
+	// Stages in an order in which a stage stands after its inputs. Earlier stages are launched first.
+	Stages []Stage
+	// MaxAttempts is how many attempts of a task may fail for reasons that another attempt may cure, the first included;
+	// 0: DefaultMaxAttempts.
+	MaxAttempts int
+	// MaxResubmissions is how often a finished stage may lose output and be run again, and how often one task may lose
+	// its output; 0: DefaultMaxResubmissions.
+	MaxResubmissions int
+}
+
+// Stage is one fragment, run by one or more tasks. A stage without tasks is finished from the start.
+type Stage struct {
+	ID plan.StageID
+	// Name and Describe are for people: EXPLAIN, progress, logs. Free of secrets.
+	Name, Describe string
+	Sink           Sink
+	// Inputs are the stages whose shuffle output the tasks read. All of them end before a task of this stage starts.
+	Inputs []plan.StageID
+	Tasks  []Task
+	// Fragment is a serialized seracv1.Fragment, the same for all tasks.
+	Fragment []byte
+	// Settings are the DuckDB settings that the statement's meaning depends on.
+	Settings map[string]string
+}
+
+// Task says what one task of a stage reads. A leaf that is in neither list reads nothing.
+type Task struct {
+	// Assignments are known from the start: file groups and constants.
+	Assignments []*seracv1.LeafAssignment
+	// Shuffle is resolved when the task is launched.
+	Shuffle []ShuffleNeed
+}
+
+// ShuffleNeed is what one leaf reads of an earlier stage's output: the given partitions as written by every task of that
+// stage.
+type ShuffleNeed struct {
+	Leaf       plan.LeafID
+	Stage      plan.StageID
+	Partitions []int32 // nil: all partitions; empty but not nil: none
+}
+
+// Validate reports every fault of the spec at once.
+func (s *Spec) Validate() error {
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.ID == "" {
+		fault("no id")
+	}
+	if len(s.Stages) == 0 {
+		fault("no stages")
+	}
+	if s.MaxAttempts < 0 || s.MaxResubmissions < 0 {
+		fault("negative limit: %d attempts, %d resubmissions", s.MaxAttempts, s.MaxResubmissions)
+	}
+	sinks := map[plan.StageID]Sink{}
+	for i := range s.Stages {
+		st := &s.Stages[i]
+		if _, ok := sinks[st.ID]; ok {
+			fault("stage %d: its id is taken", st.ID)
+			continue
+		}
+		if st.Sink != Shuffle && st.Sink != Result && st.Sink != Write {
+			fault("stage %d: unknown sink %v", st.ID, st.Sink)
+		}
+		inputs := map[plan.StageID]bool{}
+		for _, in := range st.Inputs {
+			switch sink, ok := sinks[in]; {
+			case !ok:
+				fault("stage %d: its input %d is not an earlier stage", st.ID, in)
+			case sink != Shuffle:
+				fault("stage %d: its input %d has sink %v", st.ID, in, sink)
+			}
+			inputs[in] = true
+		}
+		for t := range st.Tasks {
+			for _, need := range st.Tasks[t].Shuffle {
+				if !inputs[need.Stage] {
+					fault("stage %d: task %d reads stage %d, which is not among its inputs", st.ID, t, need.Stage)
+				}
+			}
+		}
+		sinks[st.ID] = st.Sink
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("job %q: %w", s.ID, errors.Join(errs...))
+	}
+	return nil
+}
