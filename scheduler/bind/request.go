@@ -1,0 +1,96 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// Table is what a Resolver knows of a table: enough to bind statements over it and to order joins.
+type Table struct {
+	// Catalog, Schema and Name are the table's full name.
+	Catalog, Schema, Name string
+	// Key names the table in the plan (plan.IcebergScan.TableKey). It changes with the table's metadata: two tables, or
+	// two states of one table, never have the same key.
+	Key string
+	// Columns are all columns of the table in order.
+	Columns []plan.ScanColumn
+	// Rows and Bytes are estimates for the planner; -1 when unknown.
+	Rows, Bytes int64
+	// SnapshotID is the snapshot that the scan reads; 0 when the table has none.
+	SnapshotID int64
+}
+
+// Ref is a reference to a base table in the text of a query.
+type Ref struct {
+	// Parts is the name as written, one to three parts.
+	Parts []string
+	// At is the time travel clause, if any.
+	At *At
+}
+
+// String is the name as written.
+func (r Ref) String() string { return strings.Join(r.Parts, ".") }
+
+// At is a time travel clause: AT (VERSION => 3), AT (TIMESTAMP => TIMESTAMP '2024-01-01').
+type At struct {
+	// Unit is VERSION or TIMESTAMP.
+	Unit string
+	// Value is the value's text: digits of a version, or the text of a timestamp.
+	Value string
+}
+
+// Resolver finds the table behind a reference. It is called once per distinct reference of a statement. A table that
+// does not exist is a *NotFoundError.
+type Resolver func(ctx context.Context, ref Ref) (*Table, error)
+
+// NotFoundError says that a table does not exist.
+type NotFoundError struct {
+	// Name is the table as the user wrote it.
+	Name string
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("table %s does not exist", e.Name) }
+
+// Error is a fault of the statement: its syntax, a name in it, its types. Its text is for the user.
+type Error struct{ Message string }
+
+func (e *Error) Error() string { return e.Message }
+
+// Request is a query to bind.
+type Request struct {
+	// SQL is one SELECT (or VALUES, FROM-first, PIVOT ... whatever DuckDB takes for a query).
+	SQL string
+	// Catalog and Schema complete the names of fewer than three parts.
+	Catalog, Schema string
+	// Settings are the session's settings that bear on binding, such as TimeZone, default_null_order, integer_division.
+	Settings map[string]string
+	// Params replace the statement's parameters ($1 is Params[0]). Their number must fit unless DescribeOnly is set.
+	Params []*plan.Constant
+	// Resolve finds the tables.
+	Resolve Resolver
+}
+
+// Bound is a query that has been bound.
+type Bound struct {
+	// Plan is the query as a plan; nil when it cannot be expressed, and Reason says why.
+	Plan plan.Node
+	// Reason says which rung of the ladder was taken and why; "" when Plan is the optimised plan.
+	Reason string
+	// Columns are the result's columns by their own names. A Plan's root has the same types in the same order, but
+	// other names.
+	Columns plan.Schema
+	// Arrow is the result's schema as DuckDB exports it.
+	Arrow *arrow.Schema
+	// Whole is the statement as text over its scans, to run in one task. It is nil when the text cannot be rewritten;
+	// then Plan is not nil.
+	Whole *plan.WholeStatement
+	// Tables are the tables that the statement reads, one per distinct reference.
+	Tables []*Table
+	// Params is the number of parameters in the text.
+	Params int
+}
