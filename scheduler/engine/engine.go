@@ -35,6 +35,8 @@ type Prepared struct {
 	Schema *arrow.Schema
 	// Params is the number of parameters.
 	Params int
+	// ParamTypes are the parameters' types as far as they are known: nil, or one entry a parameter, nil where unknown.
+	ParamTypes []arrow.DataType
 }
 
 // State is where an execution stands.
