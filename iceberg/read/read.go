@@ -1,0 +1,56 @@
+package read
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	ice "github.com/apache/iceberg-go"
+
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// Input is a scan with what it reads.
+type Input struct {
+	Scan *plan.IcebergScan
+	// Schema is the table's schema at the scan's snapshot. Schemas are all schemas of the table, where the types of
+	// dropped columns are looked up that equality deletes still compare; nil is fine without such deletes.
+	Schema  *ice.Schema
+	Schemas []*ice.Schema
+	// NameMapping gives field ids to files that have none (table property schema.name-mapping.default); nil when the
+	// table has no mapping.
+	NameMapping ice.NameMapping
+	// Group is what the scan reads; nil or empty reads nothing (rule 10).
+	Group *seracv1.FileGroup
+	// Local makes a data or delete file of the group a local file that DuckDB may read, and that stays until the query
+	// has ended.
+	Local func(ctx context.Context, path string) (string, error)
+	// Footer reads a data file's Parquet footer. nil reads it from the local file.
+	Footer func(ctx context.Context, path string) (*metadata.FileMetaData, error)
+	// TempDir is a directory that DuckDB may read, for the positions of deletion vectors. It must be there.
+	TempDir string
+	// Prefix begins the names of temporary tables and files, such as "task7_leaf3"; unique on the connection and in
+	// TempDir. Letters, digits and underscores.
+	Prefix string
+}
+
+// Query reads a group. Run Setup on a connection, then any statement around SQL on that connection, then Close and Teardown.
+type Query struct {
+	// Setup are statements that make the temporary tables SQL uses; usually none.
+	Setup []string
+	// SQL is one SELECT whose columns are named c0..cN-1 and have exactly the scan's types. A scan of no columns has
+	// one column named none.
+	SQL string
+	// Teardown are statements that drop what Setup made, for connections that are used again.
+	Teardown []string
+}
+
+// Close removes the query's temporary files.
+func (q *Query) Close() error { return nil }
+
+// SQL makes the query of a scan over its group. An error is transport (of Local or Footer) or names what in the table
+// cannot be read.
+func SQL(ctx context.Context, in Input) (*Query, error) {
+	return nil, errors.New("not built yet")
+}
