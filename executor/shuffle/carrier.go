@@ -1,10 +1,184 @@
-// Package shuffle keeps rows between stages as Parquet files.
 package shuffle
 
-import "github.com/seracdb/serac/plan"
+import (
+	"fmt"
+	"strings"
 
-// Carrier is the type that a shuffle file's column has in Parquet to carry values of type t exactly, and whether there
-// is one at all.
+	"github.com/seracdb/serac/plan"
+)
+
+// Carrier is the type that a shuffle file's column has, so that values of type t come back exactly as they were; false
+// when there is none and rows of this type cannot be shuffled.
 func Carrier(t plan.Type) (plan.Type, bool) {
+	if t.Alias != "" {
+		// JSON is a Parquet type of its own; other aliases would come back without their name.
+		return t, t.Alias == "JSON" && t.Kind == plan.Varchar
+	}
+	switch t.Kind {
+	case plan.Boolean, plan.TinyInt, plan.SmallInt, plan.Integer, plan.BigInt, plan.UTinyInt, plan.USmallInt, plan.UInteger,
+		plan.UBigInt, plan.Float, plan.Double, plan.Decimal, plan.Varchar, plan.Blob, plan.UUID, plan.Date, plan.Time,
+		plan.TimeNS, plan.Timestamp, plan.TimestampNS, plan.TimestampTZ:
+		return t, true
+	case plan.Null:
+		return plan.T(plan.Integer), true
+	case plan.HugeInt, plan.UHugeInt: // Parquet would take them as doubles
+		return plan.T(plan.Varchar), true
+	case plan.Bit, plan.Enum:
+		return plan.T(plan.Varchar), true
+	case plan.TimeTZ: // Parquet would shift them to UTC
+		return plan.T(plan.Varchar), true
+	case plan.TimestampS, plan.TimestampMS:
+		return plan.T(plan.Timestamp), true
+	case plan.Interval: // Parquet's has milliseconds, and no negative parts
+		return plan.Type{Kind: plan.Struct, Fields: []plan.Field{
+			{Name: "months", Type: plan.T(plan.Integer)},
+			{Name: "days", Type: plan.T(plan.Integer)},
+			{Name: "micros", Type: plan.T(plan.BigInt)},
+		}}, true
+	case plan.List:
+		elem, ok := Carrier(*t.Elem)
+		return plan.ListType(elem), ok
+	case plan.Array:
+		elem, ok := Carrier(*t.Elem)
+		return plan.ListType(elem), ok && !hasRow(*t.Elem)
+	case plan.Map:
+		key, keyOK := Carrier(*t.Key)
+		elem, elemOK := Carrier(*t.Elem)
+		return plan.Type{Kind: plan.Map, Key: &key, Elem: &elem}, keyOK && elemOK
+	case plan.Struct:
+		if len(t.Fields) == 0 {
+			return t, false // Parquet has no empty groups
+		}
+		out := plan.Type{Kind: plan.Struct, Fields: make([]plan.Field, len(t.Fields))}
+		for i, f := range t.Fields {
+			carrier, ok := Carrier(f.Type)
+			if !ok {
+				return t, false
+			}
+			out.Fields[i] = plan.Field{Name: f.Name, Type: carrier}
+		}
+		return out, true
+	case plan.Invalid, plan.Union, plan.Variant, plan.Geometry, plan.BigNum:
+		return t, false
+	}
 	return t, false
+}
+
+// encode is the SQL that turns expr of type t into its carrier; expr itself when they are the same.
+func encode(expr string, t plan.Type) string { return convert(expr, t, true, 0) }
+
+// decode is the SQL that turns expr, of t's carrier, back into t.
+func decode(expr string, t plan.Type) string { return convert(expr, t, false, 0) }
+
+// carriedAsIs says that t needs no conversion at all.
+func carriedAsIs(t plan.Type) bool {
+	carrier, ok := Carrier(t)
+	return ok && carrier.Equal(t)
+}
+
+// convert writes the conversion of one value; depth is the number of lambdas around it, which names their parameters.
+// Nested values are taken apart only where something inside them needs it.
+func convert(expr string, t plan.Type, encoding bool, depth int) string {
+	if carriedAsIs(t) {
+		return expr
+	}
+	switch t.Kind {
+	case plan.Interval:
+		return convertInterval(expr, encoding)
+	case plan.TimeTZ:
+		return convertTimeTZ(expr, encoding)
+	case plan.List:
+		return convertList(expr, *t.Elem, encoding, depth)
+	case plan.Array:
+		if encoding {
+			list := fmt.Sprintf("CAST(%s AS %s)", expr, plan.ListType(*t.Elem).SQL())
+			return convertList(list, *t.Elem, encoding, depth)
+		}
+		return fmt.Sprintf("CAST(%s AS %s)", convertList(expr, *t.Elem, encoding, depth), t.SQL())
+	case plan.Map:
+		return orNull(expr, fmt.Sprintf("map(%s, %s)",
+			convertList("map_keys("+expr+")", *t.Key, encoding, depth),
+			convertList("map_values("+expr+")", *t.Elem, encoding, depth)))
+	case plan.Struct:
+		return convertStruct(expr, t, encoding, depth)
+	default:
+		to := t
+		if encoding {
+			to, _ = Carrier(t)
+		}
+		return fmt.Sprintf("CAST(%s AS %s)", expr, to.SQL())
+	}
+}
+
+// hasRow says whether a struct without field names is in t: DuckDB parses no name of such a type, so there is no CAST to
+// an array of them.
+func hasRow(t plan.Type) bool {
+	switch t.Kind {
+	case plan.List, plan.Array:
+		return hasRow(*t.Elem)
+	case plan.Map:
+		return hasRow(*t.Key) || hasRow(*t.Elem)
+	case plan.Struct:
+		for _, f := range t.Fields {
+			if f.Name == "" || hasRow(f.Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func convertList(expr string, elem plan.Type, encoding bool, depth int) string {
+	if carriedAsIs(elem) {
+		return expr
+	}
+	param := fmt.Sprintf("e%d", depth)
+	return fmt.Sprintf("list_transform(%s, lambda %s : %s)", expr, param, convert(param, elem, encoding, depth+1))
+}
+
+func convertStruct(expr string, t plan.Type, encoding bool, depth int) string {
+	fields := make([]string, len(t.Fields))
+	named := t.Fields[0].Name != ""
+	for i, f := range t.Fields {
+		if named {
+			fields[i] = plan.QuoteIdent(f.Name) + " := " + convert(field(expr, f.Name), f.Type, encoding, depth)
+		} else {
+			fields[i] = convert(fmt.Sprintf("struct_extract_at(%s, %d)", expr, i+1), f.Type, encoding, depth)
+		}
+	}
+	pack := "row"
+	if named {
+		pack = "struct_pack"
+	}
+	return orNull(expr, pack+"("+strings.Join(fields, ", ")+")")
+}
+
+// convertInterval keeps the three parts of an interval apart: its text cannot be read back at the ends of its range.
+func convertInterval(expr string, encoding bool) string {
+	if !encoding {
+		return fmt.Sprintf("to_months(%s) + to_days(%s) + to_microseconds(%s)",
+			field(expr, "months"), field(expr, "days"), field(expr, "micros"))
+	}
+	return orNull(expr, fmt.Sprintf("struct_pack(months := CAST(datepart('year', %[1]s) * 12 + datepart('month', %[1]s) AS INTEGER), "+
+		"days := CAST(datepart('day', %[1]s) AS INTEGER), "+
+		"micros := datepart('hour', %[1]s) * 3600000000 + datepart('minute', %[1]s) * 60000000 + datepart('microsecond', %[1]s))", expr))
+}
+
+// convertTimeTZ writes the offset in full: DuckDB's own text of an offset below a minute reads back as minutes.
+func convertTimeTZ(expr string, encoding bool) string {
+	if !encoding {
+		return fmt.Sprintf("CAST(%s AS TIME WITH TIME ZONE)", expr)
+	}
+	return fmt.Sprintf("CAST(CAST(%[1]s AS TIME) AS VARCHAR) || CASE WHEN datepart('timezone', %[1]s) < 0 THEN '-' ELSE '+' END || "+
+		"printf('%%02d:%%02d:%%02d', abs(datepart('timezone', %[1]s)) // 3600, abs(datepart('timezone', %[1]s)) // 60 %% 60, "+
+		"abs(datepart('timezone', %[1]s)) %% 60)", expr)
+}
+
+// orNull keeps the NULL of a nested value, which taking it apart would turn into a value of NULLs.
+func orNull(expr, value string) string {
+	return fmt.Sprintf("CASE WHEN %s IS NULL THEN NULL ELSE %s END", expr, value)
+}
+
+func field(expr, name string) string {
+	return "struct_extract(" + expr + ", " + plan.QuoteString(name) + ")"
 }

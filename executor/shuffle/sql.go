@@ -1,0 +1,93 @@
+package shuffle
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// partitionColumn is the column that COPY partitions by; it names the directories and is not in the files.
+const partitionColumn = "p"
+
+// filler stands in the files of a relation without columns, which Parquet does not have.
+const filler = "no_columns"
+
+// source is the name of the query in the COPY's SELECT. It sets its columns apart from the SELECT's own aliases.
+const source = "s"
+
+// Column is how a key of WriteSQL names column i of the query.
+func Column(i int) string { return source + "." + columnName(i) }
+
+// WriteSQL is the COPY that runs the SELECT query (with columns c0, c1, ... of the given types) and writes its rows to
+// dir: one Parquet file for each partition that has rows, below dir/p=N/ (with one partition: one file, also when there
+// are no rows). It returns what RETURN_STATS does: see ParseStats. keys are expressions over Column(i); rows of equal keys
+// go to the same partition on every executor. No keys need partitions to be 1. dir must be there and empty.
+func WriteSQL(query string, types []plan.Type, keys []string, partitions int, dir string) (string, error) {
+	if partitions < 1 || (partitions > 1 && len(keys) == 0) {
+		return "", fmt.Errorf("shuffle write: %d partitions with %d keys", partitions, len(keys))
+	}
+	columns := make([]string, 0, len(types)+1)
+	for i, t := range types {
+		if _, ok := Carrier(t); !ok {
+			return "", fmt.Errorf("shuffle write: column %d: rows of type %s cannot be shuffled", i, t)
+		}
+		columns = append(columns, encode(Column(i), t)+" AS "+columnName(i))
+	}
+	if len(types) == 0 {
+		columns = append(columns, "true AS "+filler)
+	}
+	options := []string{
+		"FORMAT parquet", "COMPRESSION " + compression, fmt.Sprintf("ROW_GROUP_SIZE %d", rowGroupSize(partitions)),
+		"RETURN_STATS",
+	}
+	target := filepath.Join(dir, "all.parquet")
+	if partitions > 1 {
+		columns = append(columns, fmt.Sprintf("CAST(hash(%s) %% %d AS INTEGER) AS %s", strings.Join(keys, ", "), partitions, partitionColumn))
+		options = append(options, "PARTITION_BY ("+partitionColumn+")", "FILENAME_PATTERN 'part'", "OVERWRITE_OR_IGNORE")
+		target = dir
+	}
+	return fmt.Sprintf("COPY (SELECT %s FROM (%s) AS %s) TO %s (%s)",
+		strings.Join(columns, ", "), query, source, plan.QuoteString(target), strings.Join(options, ", ")), nil
+}
+
+// compression of shuffle files: LZ4 costs little and halves what is written and sent.
+const compression = "lz4_raw"
+
+// rowGroupSize bounds what a partitioned COPY buffers: one row group for each partition and thread.
+func rowGroupSize(partitions int) int {
+	switch {
+	case partitions <= 4:
+		return 122_880
+	case partitions <= 16:
+		return 61_440
+	default:
+		return 20_480
+	}
+}
+
+// ReadSQL is the SELECT that reads shuffle files back, as columns c0, c1, ... of the given types. The files must be those
+// that WriteSQL wrote for the same types.
+func ReadSQL(types []plan.Type, paths []string) (string, error) {
+	if len(paths) == 0 {
+		return "", errors.New("shuffle read: no files")
+	}
+	columns := make([]string, 0, len(types))
+	for i, t := range types {
+		name := columnName(i)
+		columns = append(columns, decode(name, t)+" AS "+name)
+	}
+	if len(types) == 0 {
+		columns = append(columns, filler)
+	}
+	quoted := make([]string, len(paths))
+	for i, p := range paths {
+		quoted[i] = plan.QuoteString(p)
+	}
+	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], hive_partitioning = false)",
+		strings.Join(columns, ", "), strings.Join(quoted, ", ")), nil
+}
+
+func columnName(i int) string { return fmt.Sprintf("c%d", i) }
