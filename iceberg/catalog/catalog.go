@@ -18,13 +18,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/wire"
 )
 
 // Catalog is an open catalog. It is safe for concurrent use.
 type Catalog struct {
 	name   string
 	kind   string
-	fileIO map[string]string
+	fileIO wire.FileIO
 	ice    icecatalog.Catalog
 	close  func() error
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"github.com/apache/iceberg-go/catalog/rest"
 	icesql "github.com/apache/iceberg-go/catalog/sql"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/seracdb/serac/wire"
 )
 
 // The types of catalogs.
@@ -35,10 +36,10 @@ type Config struct {
 	// Warehouse is where tables go whose location nobody says: a path or URL. For rest it names the server's warehouse.
 	Warehouse string
 	// FileIO is the storage configuration: keys s3.*, gcs.*, adls.*, client.region. It may hold secrets.
-	FileIO map[string]string
+	FileIO wire.FileIO
 	// Properties are further properties of the catalog itself, such as credential, token, scope or oauth2-server-uri of
 	// a REST catalog. They may hold secrets and never leave the scheduler.
-	Properties map[string]string
+	Properties map[string]wire.Secret
 }
 
 // Open opens a catalog. For sqlite and a local warehouse it makes what is not there yet.
@@ -64,15 +65,16 @@ func Open(ctx context.Context, config Config) (*Catalog, error) {
 		return nil, fmt.Errorf("open %s catalog %s: %w", config.Type, config.Name, err)
 	}
 	return &Catalog{
-		name: config.Name, kind: config.Type, fileIO: storageProperties(config.FileIO), ice: o.cat, close: o.close,
+		name: config.Name, kind: config.Type, fileIO: config.FileIO, ice: o.cat, close: o.close,
 	}, nil
 }
 
 // properties are the catalog's properties as iceberg-go takes them: storage and catalog keys in one map.
 func properties(config Config) ice.Properties {
-	props := ice.Properties{}
-	maps.Copy(props, config.FileIO)
-	maps.Copy(props, config.Properties)
+	props := ice.Properties(config.FileIO.Reveal())
+	for name, value := range config.Properties {
+		props[name] = value.Reveal()
+	}
 	return props
 }
 

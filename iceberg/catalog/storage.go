@@ -10,19 +10,9 @@ import (
 
 	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
-)
 
-// storageProperties are the keys of props that configure storage. Everything else, the catalog's own credential, DSN
-// and headers among it, stays behind.
-func storageProperties(props map[string]string) map[string]string {
-	out := map[string]string{}
-	for k, v := range props {
-		if k == "client.region" || strings.HasPrefix(k, "s3.") || strings.HasPrefix(k, "gcs.") || strings.HasPrefix(k, "adls.") {
-			out[k] = v
-		}
-	}
-	return out
-}
+	"github.com/seracdb/serac/wire"
+)
 
 // A REST catalog hands out storage properties with each table, vended credentials among them, and iceberg-go keeps them
 // inside the table. They can be seen where they are used: in the factory of the location's scheme. captureStorage puts a
@@ -49,7 +39,7 @@ var errCaptured = errors.New("storage properties captured")
 
 // tableStorage is the storage properties of a table just loaded: the catalog's configuration, and for a REST catalog what
 // the server said about this table on top.
-func (c *Catalog) tableStorage(ctx context.Context, t *table.Table) (map[string]string, error) {
+func (c *Catalog) tableStorage(ctx context.Context, t *table.Table) (wire.FileIO, error) {
 	if c.kind != TypeREST || !strings.HasPrefix(t.MetadataLocation(), "s3://") && !strings.HasPrefix(t.MetadataLocation(), "s3a://") {
 		return c.fileIO, nil
 	}
@@ -59,7 +49,7 @@ func (c *Catalog) tableStorage(ctx context.Context, t *table.Table) (map[string]
 		if err == nil {
 			err = errors.New("the storage was opened before it could be seen")
 		}
-		return nil, err
+		return wire.FileIO{}, err
 	}
-	return storageProperties(seen), nil
+	return wire.NewFileIO(seen), nil
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	ice "github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/seracdb/serac/iceberg"
 	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/wire"
 )
 
 // Table is a handle of a table at one version of its metadata. It never changes: load the table again to see the
@@ -18,10 +21,12 @@ type Table struct {
 	catalog string
 	ident   table.Identifier
 	ice     *table.Table
-	fileIO  map[string]string
+	fileIO  wire.FileIO
 	columns []plan.ScanColumn
 	rows    int64
 	bytes   int64
+
+	wire func() *wire.Table
 }
 
 func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *table.Table) (*Table, error) {
@@ -35,6 +40,7 @@ func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *ta
 	}
 	t := &Table{catalog: c.name, ident: slices.Clone(ident), ice: loaded, fileIO: fileIO, columns: columns}
 	t.rows, t.bytes = summarySize(loaded.CurrentSnapshot())
+	t.wire = sync.OnceValue(t.describe)
 	return t, nil
 }
 
@@ -59,6 +65,38 @@ func summarySize(s *table.Snapshot) (rows, bytes int64) {
 		bytes = n
 	}
 	return rows, bytes
+}
+
+// maxInlineSnapshots is the number of snapshots from which on metadata (about 0.7 KB a snapshot) is not even serialized to
+// see whether it is small enough to travel.
+const maxInlineSnapshots = 200
+
+func (t *Table) describe() *wire.Table {
+	inline := wire.DefaultInlineMetadata
+	if len(t.ice.Metadata().Snapshots()) > maxInlineSnapshots {
+		inline = -1
+	}
+	w, err := wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, inline)
+	if err != nil { // the metadata does not serialize: its location will do
+		w, _ = wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, -1)
+	}
+	return w
+}
+
+// Wire is what executors get of the table: identifier, metadata location and storage configuration, the metadata itself when
+// it is small. Do not change it.
+func (t *Table) Wire() *wire.Table { return t.wire() }
+
+// Key names the table in plans and messages: the identifier's parts joined by dots, those that need it quoted, so that
+// different tables have different keys.
+func (t *Table) Key() string {
+	parts := t.Identifier()
+	for i, part := range parts {
+		if strings.ContainsAny(part, `."`) {
+			parts[i] = plan.QuoteIdent(part)
+		}
+	}
+	return strings.Join(parts, ".")
 }
 
 // Identifier is the catalog's name, the namespace's parts and the table's name.

@@ -1,0 +1,86 @@
+package scan
+
+import (
+	"strings"
+
+	ice "github.com/apache/iceberg-go"
+
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// groupBuilder writes a group's message; a delete file that applies to several of its files is written once.
+type groupBuilder struct {
+	group   *seracv1.FileGroup
+	files   *Files
+	deletes map[deleteKey]int32
+}
+
+// deleteKey tells delete files apart: a Puffin file holds several deletion vectors.
+type deleteKey struct {
+	path   string
+	offset int64
+}
+
+// add appends a range of a file. Statistics stay behind: executors do not need them.
+func (b *groupBuilder) add(file int, start, length int64) {
+	task := b.files.Tasks[file]
+	out := &seracv1.FileScanTask{
+		Path:        task.File.FilePath(),
+		SizeBytes:   task.File.FileSizeBytes(),
+		RecordCount: task.File.Count(),
+		SpecId:      task.File.SpecID(),
+		Start:       start,
+		Length:      length,
+		FirstRowId:  task.FirstRowID,
+		Format:      strings.ToLower(string(task.File.FileFormat())),
+	}
+	if task.DataSequenceNumber != nil {
+		out.SequenceNumber = *task.DataSequenceNumber
+	}
+	if file < len(b.files.constants) {
+		out.Constants = b.files.constants[file]
+	}
+	for _, d := range task.DeleteFiles {
+		out.Deletes = append(out.Deletes, b.delete(d, seracv1.DeleteFile_CONTENT_POSITION))
+	}
+	for _, d := range task.DeletionVectorFiles {
+		out.Deletes = append(out.Deletes, b.delete(d, seracv1.DeleteFile_CONTENT_DELETION_VECTOR))
+	}
+	for _, d := range task.EqualityDeleteFiles {
+		out.Deletes = append(out.Deletes, b.delete(d, seracv1.DeleteFile_CONTENT_EQUALITY))
+	}
+	b.group.Files = append(b.group.Files, out)
+}
+
+// delete is the position of a delete file in the group's list. Its sequence number stays 0: which data files it applies to
+// has been decided, and each lists its own.
+func (b *groupBuilder) delete(d ice.DataFile, content seracv1.DeleteFile_Content) int32 {
+	key := deleteKey{path: d.FilePath()}
+	if d.ContentOffset() != nil {
+		key.offset = *d.ContentOffset()
+	}
+	if at, ok := b.deletes[key]; ok {
+		return at
+	}
+	out := &seracv1.DeleteFile{
+		Content:       content,
+		Path:          d.FilePath(),
+		SizeBytes:     d.FileSizeBytes(),
+		SpecId:        d.SpecID(),
+		ContentOffset: key.offset,
+		RecordCount:   d.Count(),
+	}
+	for _, id := range d.EqualityFieldIDs() {
+		out.EqualityIds = append(out.EqualityIds, int32(id))
+	}
+	if d.ContentSizeInBytes() != nil {
+		out.ContentSizeBytes = *d.ContentSizeInBytes()
+	}
+	if d.ReferencedDataFile() != nil {
+		out.ReferencedDataFile = *d.ReferencedDataFile()
+	}
+	at := int32(len(b.group.DeleteFiles))
+	b.group.DeleteFiles = append(b.group.DeleteFiles, out)
+	b.deletes[key] = at
+	return at
+}
