@@ -86,8 +86,8 @@ func BindParameters(text string, literals []string) (string, error) {
 		if strings.HasPrefix(literal, "-") || strings.HasPrefix(literal, "+") {
 			literal = "(" + literal + ")"
 		}
-		if p.Start > 0 && mayJoin(text[p.Start-1]) {
-			b.WriteByte(' ')
+		if p.Start > 0 && (mayJoin(text[p.Start-1]) || p.Start == done) {
+			b.WriteByte(' ') // at done another parameter ended
 		}
 		b.WriteString(literal)
 		if p.End < len(text) && mayJoin(text[p.End]) {

@@ -54,7 +54,7 @@ var unsupportedHeads = []string{
 	"UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "ATTACH", "DETACH", "INSTALL", "LOAD", "PRAGMA", "CALL", "EXECUTE",
 	"PREPARE", "DEALLOCATE", "BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK", "ABORT", "END", "CHECKPOINT",
 	"FORCE CHECKPOINT", "VACUUM", "ANALYZE", "EXPORT DATABASE", "IMPORT DATABASE", "COMMENT ON", "GRANT", "REVOKE",
-	"REFRESH", "CACHE", "UNCACHE", "OPTIMIZE", "UPDATE EXTENSIONS", "KILL",
+	"REFRESH", "CACHE", "UNCACHE", "OPTIMIZE", "KILL",
 	"ALTER TABLE", "ALTER SCHEMA", "ALTER VIEW", "ALTER",
 }
 
@@ -281,19 +281,12 @@ func (p *parser) parseExplain() (Statement, error) {
 			return nil, err
 		}
 	}
-	start := p.here()
-	if p.atEnd() {
-		return nil, p.errorExpected("a statement")
+	if p.isWord("EXPLAIN") {
+		return nil, p.errorHere("EXPLAIN cannot explain another EXPLAIN")
 	}
-	inner, err := p.parseStatement()
-	if err != nil {
-		return nil, err
-	}
-	if _, nested := inner.(*Explain); nested {
-		return nil, errorAt(p.text, start, "EXPLAIN cannot explain another EXPLAIN")
-	}
-	stmt.Statement = inner
-	return stmt, nil
+	var err error
+	stmt.Statement, err = p.parseStatement()
+	return stmt, err
 }
 
 func (p *parser) parseExplainOptions(stmt *Explain) error {

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -188,7 +187,7 @@ func (p *parser) parseIdentList(what string) ([]string, error) {
 			return names, nil
 		}
 		if err := p.expectSymbol(","); err != nil {
-			return nil, fmt.Errorf("%w or \")\"", err)
+			return nil, err
 		}
 	}
 }

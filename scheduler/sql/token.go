@@ -262,7 +262,7 @@ func unquoteIdent(source string) string {
 }
 
 // unquoteString is the text that a plain or dollar-quoted string literal stands for. ok is false for the other forms
-// (E'', X'' ...), which DuckDB alone reads.
+// (E”, X” ...), which DuckDB alone reads.
 func unquoteString(source string) (value string, ok bool) {
 	switch source[0] {
 	case '\'':
