@@ -88,6 +88,8 @@ type Query struct {
 	DistributionThreshold Bytes `toml:"distribution_threshold" default:"128MB"`
 	// Compressed bytes that one scan task should read.
 	TargetTaskSize Bytes `toml:"target_task_size" default:"256MB"`
+	// Estimated size up to which one side of a join is sent to every task of the other side instead of shuffling both.
+	BroadcastThreshold Bytes `toml:"broadcast_threshold" default:"32MB"`
 	// Number of partitions of a shuffle; 0 follows the number of slots.
 	ShufflePartitions int `toml:"shuffle_partitions" default:"0"`
 	// Number of scan or shuffle partitions that one task may take over; 0 means any number.

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"reflect"
+
 	"github.com/seracdb/serac/plan"
 )
 
@@ -69,7 +71,7 @@ func commonPartition(calls []plan.WindowCall) []plan.Expr {
 			return nil
 		}
 		for i := range keys {
-			if !plan.ExprEqual(keys[i], c.PartitionBy[i]) {
+			if !reflect.DeepEqual(keys[i], c.PartitionBy[i]) {
 				return nil
 			}
 		}

@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seracdb/serac/codec"
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/job"
+	"github.com/seracdb/serac/scheduler/planner"
+)
+
+// compile makes a job of stages: each fragment is encoded once, each task's assignments are written out.
+func (st *statement) compile(stages []*planner.Stage) (job.Spec, error) {
+	spec := job.Spec{ID: st.id, Stages: make([]job.Stage, len(stages))}
+	for i, s := range stages {
+		tables, err := st.tables.wireTables(s.Root)
+		if err != nil {
+			return spec, fmt.Errorf("compile stage %d: %w", s.ID, err)
+		}
+		fragment, err := codec.EncodeFragment(s.Root, tables)
+		if err != nil {
+			return spec, fmt.Errorf("encode stage %d: %w", s.ID, err)
+		}
+		spec.Stages[i] = job.Stage{
+			ID: s.ID, Name: fmt.Sprintf("stage %d", s.ID), Describe: s.Describe(), Sink: sinkOf(s.Root), Inputs: s.Inputs,
+			Tasks: compileTasks(s.Tasks), Fragment: fragment, Settings: st.settings,
+		}
+	}
+	return spec, nil
+}
+
+func sinkOf(root plan.Node) job.Sink {
+	switch root.(type) {
+	case *plan.ShuffleWrite:
+		return job.Shuffle
+	case *plan.IcebergWrite:
+		return job.Write
+	default:
+		return job.Result
+	}
+}
+
+func compileTasks(tasks []planner.Task) []job.Task {
+	out := make([]job.Task, len(tasks))
+	for i, t := range tasks {
+		for _, leaf := range slices.Sorted(maps.Keys(t.Files)) {
+			for _, g := range t.Files[leaf] {
+				out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
+					Leaf: int32(leaf), What: &seracv1.LeafAssignment_Files{Files: g},
+				})
+			}
+		}
+		for _, leaf := range t.Constants {
+			out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
+				Leaf: int32(leaf), What: &seracv1.LeafAssignment_Constant{Constant: &seracv1.ConstantInput{}},
+			})
+		}
+		for _, in := range t.Shuffle {
+			need := job.ShuffleNeed{Leaf: in.Leaf, Stage: in.Stage, Partitions: in.Partitions}
+			if in.All {
+				need.Partitions = nil
+			}
+			out[i].Shuffle = append(out[i].Shuffle, need)
+		}
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	ice "github.com/apache/iceberg-go"
+
+	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/scheduler/sql"
+)
+
+// ddl runs in the background, so that a slow catalog holds nobody up and Cancel reaches it (rule 25).
+func (st *statement) ddl(ctx context.Context) (engine.Execution, error) {
+	return st.background(ctx, false, countSchema, func(ctx context.Context, _ *taskExecution) (rows, int64, error) {
+		return nil, 0, catalogError(st.runDDL(ctx))
+	}), nil
+}
+
+func (st *statement) runDDL(ctx context.Context) error {
+	c := st.opts.Catalog
+	switch p := st.parsed.(type) {
+	case *sql.CreateSchema:
+		name, err := st.schemaName(p.Name)
+		if err != nil {
+			return err
+		}
+		return c.CreateNamespace(ctx, name, p.IfNotExists)
+	case *sql.DropSchema:
+		return st.dropSchema(ctx, p)
+	case *sql.CreateTable:
+		if p.OrReplace {
+			return statementError("CREATE OR REPLACE TABLE is not supported: drop the table first")
+		}
+		columns, err := ddlColumns(p.Columns)
+		if err != nil {
+			return err
+		}
+		_, err = st.createTable(ctx, p.Name, columns, p.TableOptions)
+		if p.IfNotExists && errors.Is(err, catalog.ErrTableExists) {
+			return nil
+		}
+		return err
+	case *sql.DropTable:
+		t, err := st.table(ctx, p.Name)
+		if p.IfExists && (errors.Is(err, catalog.ErrNoTable) || errors.Is(err, catalog.ErrNoNamespace)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return c.DropTable(ctx, joinSchema(t.Identifier()), t.Name(), p.Purge)
+	}
+	return fmt.Errorf("%T is no DDL", st.parsed)
+}
+
+func (st *statement) dropSchema(ctx context.Context, p *sql.DropSchema) error {
+	c := st.opts.Catalog
+	name, err := st.schemaName(p.Name)
+	if err != nil {
+		return err
+	}
+	if p.Cascade {
+		tables, err := c.Tables(ctx, name)
+		if err != nil && !(p.IfExists && errors.Is(err, catalog.ErrNoNamespace)) {
+			return err
+		}
+		for _, t := range tables {
+			if err := c.DropTable(ctx, name, t, false); err != nil && !errors.Is(err, catalog.ErrNoTable) {
+				return err
+			}
+		}
+	}
+	err = c.DropNamespace(ctx, name)
+	if p.IfExists && errors.Is(err, catalog.ErrNoNamespace) {
+		return nil
+	}
+	return err
+}
+
+// schemaName is the schema that [catalog.]schema names.
+func (st *statement) schemaName(name sql.Name) (string, error) {
+	switch len(name) {
+	case 1:
+		return name[0], nil
+	case 2:
+		return name[1], st.checkCatalog(name[0])
+	}
+	return "", statementError("schema name %s: expected one or two parts", name)
+}
+
+// createTable makes an empty table.
+func (st *statement) createTable(ctx context.Context, name sql.Name, columns []iceberg.ColumnDef, o sql.TableOptions) (*catalog.Table, error) {
+	ns, table, err := st.qualify(name)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := iceberg.NewSchema(columns)
+	if err != nil {
+		return nil, statementError("create table %s: %w", name, err)
+	}
+	var spec *ice.PartitionSpec
+	if len(o.PartitionedBy) > 0 {
+		terms := make([]iceberg.PartitionTerm, len(o.PartitionedBy))
+		for i, t := range o.PartitionedBy {
+			terms[i] = iceberg.PartitionTerm{Transform: t.Transform, Param: t.Param, Column: t.Column}
+		}
+		if spec, err = iceberg.NewPartitionSpec(schema, terms); err != nil {
+			return nil, statementError("create table %s: %w", name, err)
+		}
+	}
+	properties := maps.Clone(o.Properties)
+	if o.Comment != "" {
+		if properties == nil {
+			properties = map[string]string{}
+		}
+		properties["comment"] = o.Comment
+	}
+	return st.opts.Catalog.CreateTable(ctx, catalog.CreateRequest{
+		Namespace: ns, Name: table, Schema: schema, PartitionSpec: spec, Properties: properties, Location: o.Location,
+	})
+}
+
+// ddlColumns are the columns of a CREATE TABLE in terms of the plan's types.
+func ddlColumns(columns []sql.Column) ([]iceberg.ColumnDef, error) {
+	defs := make([]iceberg.ColumnDef, len(columns))
+	for i, c := range columns {
+		if c.Default != "" {
+			return nil, statementError("column %s: DEFAULT is not supported", c.Name)
+		}
+		t, err := plan.ParseType(c.TypeText)
+		if err != nil {
+			return nil, statementError("column %s: %w", c.Name, err)
+		}
+		defs[i] = iceberg.ColumnDef{Name: c.Name, Type: t, Nullable: !c.NotNull, Doc: c.Comment}
+		if n := c.Type.FixedLength; n > 0 {
+			defs[i].Iceberg = ice.FixedTypeOf(n)
+		}
+	}
+	return defs, nil
+}

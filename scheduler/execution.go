@@ -1,0 +1,288 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/bind"
+	"github.com/seracdb/serac/scheduler/cluster"
+	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/wire"
+)
+
+// countSchema is the result of every statement that returns no rows of its own.
+var countSchema = arrow.NewSchema([]arrow.Field{{Name: "Count", Type: arrow.PrimitiveTypes.Int64}}, nil)
+
+// bounded is ctx with the statement's timeout.
+func (st *statement) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if st.options.Timeout > 0 {
+		return context.WithTimeoutCause(ctx, st.options.Timeout, wire.Failf(
+			seracv1.FailureKind_FAILURE_KIND_DEADLINE, "the statement ran longer than its timeout of %s (timeout_secs)", st.options.Timeout))
+	}
+	return context.WithCancel(ctx)
+}
+
+// ended is err, or the reason why ctx ended when that is what err comes from.
+func ended(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	var f *wire.Failure
+	if cause := context.Cause(ctx); errors.As(cause, &f) {
+		return cause
+	}
+	return err
+}
+
+// jobExecution is a query on its way: a job whose result tasks are read through Next.
+type jobExecution struct {
+	st     *statement
+	ctx    context.Context
+	cancel context.CancelFunc
+	schema *arrow.Schema
+	run    *cluster.Run
+
+	mu    sync.Mutex
+	state engine.State
+	rows  int64
+}
+
+// begin plans under the statement's timeout, which the execution that comes of it takes over.
+func (st *statement) begin(ctx context.Context, plan func(context.Context) (*jobExecution, error)) (engine.Execution, error) {
+	ctx, cancel := st.bounded(ctx)
+	e, err := plan(ctx)
+	if err != nil {
+		err = ended(ctx, err)
+		cancel()
+		return nil, err
+	}
+	e.ctx, e.cancel = ctx, cancel
+	return e, nil
+}
+
+func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *planned) (*jobExecution, error) {
+	spec, err := st.compile(p.stages)
+	if err != nil {
+		return nil, err
+	}
+	run := st.opts.Cluster.Run(ctx, spec, cluster.WithSchema(bound.Arrow))
+	return &jobExecution{st: st, schema: bound.Arrow, run: run, state: engine.Running}, nil
+}
+
+func (e *jobExecution) ID() string            { return e.st.id }
+func (e *jobExecution) IsQuery() bool         { return true }
+func (e *jobExecution) Schema() *arrow.Schema { return e.schema }
+
+func (e *jobExecution) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	batch, err := e.run.Next(ctx)
+	if err != nil {
+		return nil, e.end(ended(e.ctx, err))
+	}
+	e.mu.Lock()
+	e.rows += batch.NumRows()
+	over := e.st.options.MaxResultRows > 0 && e.rows > e.st.options.MaxResultRows
+	e.mu.Unlock()
+	if over {
+		batch.Release()
+		e.run.Cancel()
+		return nil, e.end(wire.Failf(seracv1.FailureKind_FAILURE_KIND_RESOURCES_EXHAUSTED,
+			"the result has more than %d rows (max_result_rows); add a LIMIT or raise the setting", e.st.options.MaxResultRows))
+	}
+	return batch, nil
+}
+
+// end records how the execution ended and gives err back.
+func (e *jobExecution) end(err error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case errors.Is(err, io.EOF):
+		e.state = engine.Finished
+	case errors.Is(err, wire.ErrCancelled):
+		e.state = engine.Cancelled
+	default:
+		e.state = engine.Failed
+	}
+	return err
+}
+
+// RowsAffected of a query is unknown.
+func (e *jobExecution) RowsAffected(context.Context) (int64, error) { return -1, nil }
+
+func (e *jobExecution) Progress() engine.Progress {
+	e.mu.Lock()
+	state := e.state
+	e.mu.Unlock()
+	return progressOf(state, e.run)
+}
+
+func progressOf(state engine.State, run *cluster.Run) engine.Progress {
+	p := run.Progress()
+	return engine.Progress{
+		State: state, Stages: p.Stages, StagesDone: p.StagesDone, Tasks: p.Tasks, TasksDone: p.TasksDone,
+		TasksRunning: p.TasksRunning, Retries: p.Retries, Rows: p.Rows, Bytes: p.Bytes,
+		ShuffledRows: p.ShuffledRows, Shuffled: p.Shuffled,
+	}
+}
+
+func (e *jobExecution) Cancel() { e.run.Cancel() }
+
+func (e *jobExecution) Close() {
+	e.run.Cancel()
+	e.cancel()
+}
+
+// taskExecution is a statement that runs in a goroutine of the scheduler and then has a small result: an update's count
+// or the lines of EXPLAIN ANALYZE.
+type taskExecution struct {
+	id      string
+	isQuery bool
+	schema  *arrow.Schema
+	cancel  context.CancelCauseFunc
+	done    chan struct{}
+
+	// result is set before done is closed.
+	result rows
+	count  int64
+	err    error
+
+	mu    sync.Mutex
+	run   *cluster.Run // the job, once there is one
+	sent  bool
+	state engine.State
+}
+
+// rows makes the one batch of a small result.
+type rows func() arrow.RecordBatch
+
+// background runs a statement in a goroutine. work gives the result's rows (nil for an update: its count) and may tell the
+// execution of its job.
+func (st *statement) background(ctx context.Context, isQuery bool, schema *arrow.Schema, work func(context.Context, *taskExecution) (rows, int64, error)) engine.Execution {
+	ctx, stop := st.bounded(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	e := &taskExecution{id: st.id, isQuery: isQuery, schema: schema, cancel: cancel, done: make(chan struct{}), state: engine.Running}
+	go func() {
+		defer stop()
+		defer cancel(nil)
+		result, count, err := work(ctx, e)
+		err = ended(ctx, err)
+		if result == nil && err == nil {
+			result = countRow(count)
+		}
+		e.mu.Lock()
+		e.result, e.count, e.err = result, count, err
+		switch {
+		case err == nil:
+			e.state = engine.Finished
+		case errors.Is(err, wire.ErrCancelled) || errors.Is(err, context.Canceled):
+			e.state = engine.Cancelled
+		default:
+			e.state = engine.Failed
+		}
+		e.mu.Unlock()
+		close(e.done)
+	}()
+	return e
+}
+
+func (e *taskExecution) follow(run *cluster.Run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.run = run
+}
+
+func (e *taskExecution) ID() string            { return e.id }
+func (e *taskExecution) IsQuery() bool         { return e.isQuery }
+func (e *taskExecution) Schema() *arrow.Schema { return e.schema }
+
+func (e *taskExecution) wait(ctx context.Context) error {
+	select {
+	case <-e.done:
+		return e.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *taskExecution) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if err := e.wait(ctx); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sent {
+		return nil, io.EOF
+	}
+	e.sent = true
+	return e.result(), nil
+}
+
+func (e *taskExecution) RowsAffected(ctx context.Context) (int64, error) {
+	if err := e.wait(ctx); err != nil {
+		return 0, err
+	}
+	return e.count, nil
+}
+
+func (e *taskExecution) Progress() engine.Progress {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.run == nil {
+		return engine.Progress{State: e.state}
+	}
+	return progressOf(e.state, e.run)
+}
+
+var errCancelled = wire.Failf(seracv1.FailureKind_FAILURE_KIND_CANCELLED, "the statement was cancelled")
+
+func (e *taskExecution) Cancel() { e.cancel(errCancelled) }
+
+// Close of a statement that has not ended cancels it.
+func (e *taskExecution) Close() { e.Cancel() }
+
+func countRow(n int64) rows {
+	return func() arrow.RecordBatch {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, countSchema)
+		defer b.Release()
+		b.Field(0).(*array.Int64Builder).Append(n)
+		return b.NewRecordBatch()
+	}
+}
+
+// textRows is a result of text columns; a nil cell is NULL.
+func textRows(schema *arrow.Schema, table [][]*string) rows {
+	return func() arrow.RecordBatch {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		defer b.Release()
+		for _, row := range table {
+			for i, cell := range row {
+				if cell == nil {
+					b.Field(i).AppendNull()
+				} else {
+					b.Field(i).(*array.StringBuilder).Append(*cell)
+				}
+			}
+		}
+		return b.NewRecordBatch()
+	}
+}
+
+// elapsed rounds a duration for people.
+func elapsed(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(100 * time.Microsecond).String()
+	default:
+		return d.Round(10 * time.Millisecond).String()
+	}
+}

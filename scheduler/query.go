@@ -1,0 +1,206 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seracdb/serac/config"
+	"github.com/seracdb/serac/iceberg/scan"
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/bind"
+	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/scheduler/planner"
+	"github.com/seracdb/serac/wire"
+)
+
+// query starts a SELECT: its rows come back through the execution.
+func (st *statement) query(ctx context.Context, text string) (engine.Execution, error) {
+	return st.begin(ctx, func(ctx context.Context) (*jobExecution, error) {
+		bound, err := st.bind(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		p, err := st.plan(ctx, bound, nil)
+		if err != nil {
+			return nil, err
+		}
+		return st.startQuery(ctx, bound, p)
+	})
+}
+
+// bind has DuckDB bind a query over the session's names.
+func (st *statement) bind(ctx context.Context, text string) (*bind.Bound, error) {
+	catalogName, schema := st.session.Namespace()
+	bound, err := st.opts.Binder.Bind(ctx, bind.Request{
+		SQL: text, Catalog: catalogName, Schema: schema, Settings: st.settings, Resolve: st.resolve,
+	})
+	if err != nil {
+		return nil, bindError(err)
+	}
+	return bound, nil
+}
+
+// resolve finds the table behind a reference.
+func (st *statement) resolve(ctx context.Context, ref bind.Ref) (*bind.Table, error) {
+	if ref.At != nil {
+		return nil, statementError("table %s: AT (%s => ...) is not supported yet", ref, ref.At.Unit)
+	}
+	t, err := st.table(ctx, ref.Parts)
+	if err != nil {
+		return nil, err
+	}
+	ident := t.Identifier()
+	return &bind.Table{
+		Catalog: ident[0], Schema: joinSchema(ident), Name: t.Name(), Key: tableKey(t),
+		Columns: t.Columns(), Rows: t.Rows(), Bytes: t.Bytes(), SnapshotID: t.SnapshotID(),
+	}, nil
+}
+
+// bindError types what the binder says: an interruption keeps its kind, all else is the statement's own fault.
+func bindError(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
+}
+
+// planned is a statement cut into stages.
+type planned struct {
+	stages []*planner.Stage
+	// why says why the statement runs as it does.
+	why string
+	// scanned is the size of the scanned columns in bytes.
+	scanned int64
+	// planning is the time it took.
+	planning time.Duration
+}
+
+// plan plans the scans of a bound query once, and cuts it into stages. write, if not nil, puts the root of a write on the
+// query.
+func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(plan.Node) plan.Node) (*planned, error) {
+	start := time.Now()
+	if write == nil {
+		write = func(n plan.Node) plan.Node { return n }
+	}
+	shape := bound.Plan
+	if shape == nil {
+		shape = bound.Whole
+	}
+	if shape == nil {
+		return nil, fmt.Errorf("bind gave neither a plan nor a whole statement: %s", bound.Reason)
+	}
+	scans, err := st.planScans(ctx, shape)
+	if err != nil {
+		return nil, err
+	}
+	p := &planned{scanned: scannedBytes(scans)}
+	p.why = st.whole(bound, p.scanned)
+	switch {
+	case p.why != "" && bound.Whole != nil:
+		// The text's own leaves carry their own ids: its scans are planned for them.
+		if bound.Plan != nil {
+			if scans, err = st.planScans(ctx, bound.Whole); err != nil {
+				return nil, err
+			}
+		}
+		p.stages, err = planner.OneTask(write(bound.Whole), scans, p.why)
+	case p.why != "":
+		p.stages, err = planner.OneTask(write(bound.Plan), scans, p.why)
+	default:
+		p.stages, err = planner.Distribute(write(bound.Plan), scans, st.plannerOptions())
+		var not *planner.NotDistributableError
+		if errors.As(err, &not) {
+			p.why = not.Reason
+			p.stages, err = planner.OneTask(write(bound.Plan), scans, not.Reason)
+		}
+	}
+	p.planning = time.Since(start)
+	return p, err
+}
+
+// whole says why a statement runs whole in one task, or "" when it is worth distributing.
+func (st *statement) whole(bound *bind.Bound, scanned int64) string {
+	threshold := st.options.DistributionThreshold
+	switch {
+	case bound.Plan == nil:
+		return "the plan cannot express it: " + bound.Reason
+	case threshold == 0:
+		return ""
+	case scanned < threshold:
+		return fmt.Sprintf("scans %s, below the distribution threshold of %s", config.Bytes(scanned), config.Bytes(threshold))
+	case len(st.opts.Cluster.Executors()) == 1:
+		return "there is one executor: DuckDB spreads the statement over its threads itself"
+	}
+	return ""
+}
+
+func (st *statement) plannerOptions() planner.Options {
+	return planner.Options{
+		Slots:                st.opts.Cluster.Slots(),
+		ShufflePartitions:    st.options.ShufflePartitions,
+		MaxPartitionsPerTask: st.options.MaxPartitionsPerTask,
+		TargetTaskSize:       st.options.TargetTaskSize,
+		BroadcastThreshold:   st.options.BroadcastThreshold,
+		CanShuffle:           st.opts.CanShuffle,
+	}
+}
+
+// scanFiles fits planned files to the planner.
+type scanFiles struct{ *scan.Files }
+
+func (f scanFiles) Groups(target int64, minGroups int) []*seracv1.FileGroup {
+	return scan.Group(f.Files, target, minGroups, 0)
+}
+func (f scanFiles) Rows() int64  { return f.Files.Rows }
+func (f scanFiles) Bytes() int64 { return f.Files.Bytes }
+
+func scannedBytes(scans map[plan.LeafID]planner.ScanFiles) int64 {
+	var total int64
+	for _, f := range scans {
+		total += f.Bytes()
+	}
+	return total
+}
+
+// maxConcurrentScans bounds the scans of one statement that are planned at once.
+const maxConcurrentScans = 8
+
+// planScans plans the files of every scan once (rule 9), at the versions the statement is pinned to.
+func (st *statement) planScans(ctx context.Context, root plan.Node) (map[plan.LeafID]planner.ScanFiles, error) {
+	var leaves []*plan.IcebergScan
+	plan.Walk(root, func(n plan.Node) bool {
+		if s, ok := n.(*plan.IcebergScan); ok {
+			leaves = append(leaves, s)
+		}
+		return true
+	})
+	files := make([]*scan.Files, len(leaves))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxConcurrentScans)
+	for i, leaf := range leaves {
+		g.Go(func() error {
+			t, ok := st.tables.byKey(leaf.TableKey)
+			if !ok {
+				return fmt.Errorf("plan scan of %s: the table is not pinned", leaf.TableKey)
+			}
+			var err error
+			if files[i], err = scan.Plan(ctx, t, leaf.SnapshotID, leaf.Columns, leaf.Filter); err != nil {
+				return fmt.Errorf("plan scan of %s: %w", leaf.TableKey, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	scans := make(map[plan.LeafID]planner.ScanFiles, len(leaves))
+	for i, leaf := range leaves {
+		scans[leaf.Leaf] = scanFiles{files[i]}
+	}
+	return scans, nil
+}

@@ -1,0 +1,228 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/uuid"
+
+	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/bind"
+	"github.com/seracdb/serac/scheduler/cluster"
+	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/scheduler/sql"
+	"github.com/seracdb/serac/wire"
+)
+
+// DefaultSchema is the schema that a new session's unqualified names resolve in.
+const DefaultSchema = "default"
+
+// Options are what a scheduler is made of. The caller owns Catalog, Cluster and Binder and closes them afterwards.
+type Options struct {
+	Catalog *catalog.Catalog
+	Cluster *cluster.Cluster
+	Binder  *bind.Binder
+	Query   QueryOptions
+	// CanShuffle says whether values of a type survive a shuffle file exactly; nil: all do.
+	CanShuffle func(plan.Type) bool
+	Logger     *slog.Logger
+}
+
+// Scheduler is Serac's engine. It is safe for concurrent use.
+type Scheduler struct {
+	opts Options
+	log  *slog.Logger
+}
+
+var _ engine.Engine = (*Scheduler)(nil)
+
+// New makes a scheduler.
+func New(opts Options) *Scheduler {
+	log := opts.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	return &Scheduler{opts: opts, log: log}
+}
+
+// NewSession opens a session in the catalog's default schema.
+func (s *Scheduler) NewSession(user string) *engine.Session {
+	return engine.OpenSession(uuid.NewString(), user, s.opts.Catalog.Name(), DefaultSchema)
+}
+
+// Prepare parses and binds a statement. Parameters count as NULLs.
+func (s *Scheduler) Prepare(ctx context.Context, session *engine.Session, text string) (*engine.Prepared, error) {
+	count, err := parameterCount(text)
+	if err != nil {
+		return nil, err
+	}
+	if count > 0 {
+		nulls := make([]any, count)
+		if text, err = bindParameters(text, nulls); err != nil {
+			return nil, err
+		}
+	}
+	st, err := s.parse(session, text)
+	if err != nil {
+		return nil, err
+	}
+	isQuery, schema, err := st.shape(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &engine.Prepared{IsQuery: isQuery, Schema: schema, Params: count}, nil
+}
+
+// Execute starts a statement.
+func (s *Scheduler) Execute(ctx context.Context, session *engine.Session, text string, params []any) (engine.Execution, error) {
+	text, err := bindParameters(text, params)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.parse(session, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.start(ctx)
+}
+
+// statement is one statement of one session, pinned to one version of each table it names (rule 17).
+type statement struct {
+	*Scheduler
+	id      string
+	session *engine.Session
+	parsed  sql.Statement
+	options QueryOptions
+	// settings are DuckDB's.
+	settings map[string]string
+	tables   *pinned
+}
+
+func (s *Scheduler) parse(session *engine.Session, text string) (*statement, error) {
+	parsed, err := sql.Parse(text)
+	if err != nil {
+		return nil, wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
+	}
+	options, settings, err := s.optionsOf(session.Settings())
+	if err != nil {
+		return nil, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("name a statement: %w", err)
+	}
+	return &statement{
+		Scheduler: s, id: id.String(), session: session, parsed: parsed, options: options, settings: settings,
+		tables: newPinned(s.opts.Catalog),
+	}, nil
+}
+
+// start is the switch from statements to what runs them.
+func (st *statement) start(ctx context.Context) (engine.Execution, error) {
+	switch p := st.parsed.(type) {
+	case *sql.Query:
+		return st.query(ctx, p.Text)
+	case *sql.Insert:
+		return st.insert(ctx, p)
+	case *sql.CreateTableAs:
+		return st.createTableAs(ctx, p)
+	case *sql.CreateSchema, *sql.DropSchema, *sql.CreateTable, *sql.DropTable:
+		return st.ddl(ctx)
+	case *sql.ShowCatalogs, *sql.ShowSchemas, *sql.ShowTables, *sql.Describe:
+		return st.show(ctx)
+	case *sql.Set, *sql.Reset, *sql.Use:
+		return st.change(ctx)
+	case *sql.Explain:
+		return st.explain(ctx, p)
+	case *sql.Unsupported:
+		return nil, statementError("%s is not supported yet", p.Head)
+	}
+	return nil, statementError("statement %T is not supported", st.parsed)
+}
+
+// shape is what the statement returns, found without running it.
+func (st *statement) shape(ctx context.Context) (isQuery bool, schema *arrow.Schema, err error) {
+	switch p := st.parsed.(type) {
+	case *sql.Query:
+		bound, err := st.bind(ctx, p.Text)
+		if err != nil {
+			return true, nil, err
+		}
+		return true, bound.Arrow, nil
+	case *sql.ShowCatalogs, *sql.ShowSchemas, *sql.ShowTables, *sql.Describe:
+		return true, st.showSchema(), nil
+	case *sql.Explain:
+		return true, explainSchema, nil
+	case *sql.Unsupported:
+		return false, nil, statementError("%s is not supported yet", p.Head)
+	default:
+		return false, countSchema, nil
+	}
+}
+
+// Catalogs lists the one catalog.
+func (s *Scheduler) Catalogs(context.Context) ([]string, error) {
+	return []string{s.opts.Catalog.Name()}, nil
+}
+
+// Schemas lists a catalog's schemas.
+func (s *Scheduler) Schemas(ctx context.Context, name string) ([]string, error) {
+	if err := s.checkCatalog(name); err != nil {
+		return nil, err
+	}
+	names, err := s.opts.Catalog.Namespaces(ctx)
+	return names, catalogError(err)
+}
+
+// Tables lists a schema's tables.
+func (s *Scheduler) Tables(ctx context.Context, name, schema string) ([]string, error) {
+	if err := s.checkCatalog(name); err != nil {
+		return nil, err
+	}
+	names, err := s.opts.Catalog.Tables(ctx, schema)
+	return names, catalogError(err)
+}
+
+// TableSchema is the Arrow schema of a table as a query of it would return it.
+func (s *Scheduler) TableSchema(ctx context.Context, name, schema, table string) (*arrow.Schema, error) {
+	if err := s.checkCatalog(name); err != nil {
+		return nil, err
+	}
+	st := &statement{Scheduler: s, session: engine.OpenSession("", "", name, schema), tables: newPinned(s.opts.Catalog)}
+	t, err := st.table(ctx, []string{name, schema, table})
+	if err != nil {
+		return nil, err
+	}
+	return s.opts.Binder.TableSchema(ctx, t.Columns())
+}
+
+func (s *Scheduler) checkCatalog(name string) error {
+	if strings.EqualFold(name, s.opts.Catalog.Name()) {
+		return nil
+	}
+	return statementError("catalog %q does not exist: there is %q", name, s.opts.Catalog.Name())
+}
+
+// statementError is the statement's own fault: retrying cannot help.
+func statementError(format string, args ...any) error {
+	return wire.Failf(seracv1.FailureKind_FAILURE_KIND_STATEMENT, format, args...)
+}
+
+// catalogError types the errors of catalogs: names that are wrong are the statement's fault, the rest keeps its kind.
+func catalogError(err error) error {
+	for _, own := range []error{
+		catalog.ErrNoTable, catalog.ErrNoNamespace, catalog.ErrTableExists, catalog.ErrNamespaceExists,
+		catalog.ErrNamespaceNotEmpty, catalog.ErrBadName,
+	} {
+		if errors.Is(err, own) {
+			return wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
+		}
+	}
+	return err
+}

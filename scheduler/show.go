@@ -1,0 +1,229 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/scheduler/sql"
+)
+
+func textSchema(names ...string) *arrow.Schema {
+	fields := make([]arrow.Field, len(names))
+	for i, n := range names {
+		fields[i] = arrow.Field{Name: n, Type: arrow.BinaryTypes.String, Nullable: true}
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+var (
+	catalogsSchema  = textSchema("catalog_name")
+	schemasSchema   = textSchema("schema_name")
+	tablesSchema    = textSchema("table_name")
+	allTablesSchema = textSchema("catalog_name", "schema_name", "table_name")
+	describeSchema  = textSchema("column_name", "column_type", "null", "partition", "comment")
+)
+
+func (st *statement) showSchema() *arrow.Schema {
+	switch p := st.parsed.(type) {
+	case *sql.ShowCatalogs:
+		return catalogsSchema
+	case *sql.ShowSchemas:
+		return schemasSchema
+	case *sql.ShowTables:
+		if p.All {
+			return allTablesSchema
+		}
+		return tablesSchema
+	default:
+		return describeSchema
+	}
+}
+
+// show answers SHOW and DESCRIBE from the catalog.
+func (st *statement) show(ctx context.Context) (engine.Execution, error) {
+	schema := st.showSchema()
+	return st.background(ctx, true, schema, func(ctx context.Context, _ *taskExecution) (rows, int64, error) {
+		table, err := st.showRows(ctx)
+		if err != nil {
+			return nil, 0, catalogError(err)
+		}
+		return textRows(schema, table), 0, nil
+	}), nil
+}
+
+func (st *statement) showRows(ctx context.Context) ([][]*string, error) {
+	sessionCatalog, sessionSchema := st.session.Namespace()
+	switch p := st.parsed.(type) {
+	case *sql.ShowCatalogs:
+		names, err := st.Catalogs(ctx)
+		return column(names, p.Like), err
+	case *sql.ShowSchemas:
+		name := p.Catalog
+		if name == "" {
+			name = sessionCatalog
+		}
+		names, err := st.Schemas(ctx, name)
+		return column(names, p.Like), err
+	case *sql.ShowTables:
+		if p.All {
+			return st.allTables(ctx, p.Like)
+		}
+		schema := sessionSchema
+		if len(p.Schema) > 0 {
+			var err error
+			if schema, err = st.schemaName(p.Schema); err != nil {
+				return nil, err
+			}
+		}
+		names, err := st.Tables(ctx, sessionCatalog, schema)
+		return column(names, p.Like), err
+	case *sql.Describe:
+		return st.describe(ctx, p.Table)
+	}
+	return nil, fmt.Errorf("%T shows nothing", st.parsed)
+}
+
+func (st *statement) allTables(ctx context.Context, like *string) ([][]*string, error) {
+	name := st.opts.Catalog.Name()
+	schemas, err := st.Schemas(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]*string
+	for _, schema := range schemas {
+		tables, err := st.Tables(ctx, name, schema)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range column(tables, like) {
+			out = append(out, []*string{&name, &schema, row[0]})
+		}
+	}
+	return out, nil
+}
+
+func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, error) {
+	t, err := st.table(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	partitions := map[int32]string{}
+	for _, f := range t.PartitionFields() {
+		partitions[f.SourceID] = strings.TrimPrefix(partitions[f.SourceID]+", "+f.Transform, ", ")
+	}
+	out := make([][]*string, 0, len(t.Columns()))
+	for _, c := range t.Columns() {
+		null := "YES"
+		if !c.Nullable {
+			null = "NO"
+		}
+		typeName := c.Type.SQL()
+		row := []*string{&c.Name, &typeName, &null, nil, nil}
+		if p, ok := partitions[c.FieldID]; ok {
+			row[3] = &p
+		}
+		if f, ok := t.Schema().FindFieldByID(int(c.FieldID)); ok && f.Doc != "" {
+			row[4] = &f.Doc
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// column makes one-column rows of the names that match a LIKE pattern.
+func column(names []string, like *string) [][]*string {
+	var pattern *regexp.Regexp
+	if like != nil {
+		pattern = likePattern(*like)
+	}
+	names = slices.Clone(names)
+	slices.Sort(names)
+	out := make([][]*string, 0, len(names))
+	for _, n := range names {
+		if pattern == nil || pattern.MatchString(n) {
+			out = append(out, []*string{&n})
+		}
+	}
+	return out
+}
+
+// likePattern is a LIKE pattern without an escape character.
+func likePattern(like string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString("(?is)^")
+	for _, r := range like {
+		switch r {
+		case '%':
+			b.WriteString(".*")
+		case '_':
+			b.WriteString(".")
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	b.WriteString("$")
+	return regexp.MustCompile(b.String())
+}
+
+// change runs SET, RESET and USE, which change the session.
+func (st *statement) change(ctx context.Context) (engine.Execution, error) {
+	return st.background(ctx, false, countSchema, func(ctx context.Context, _ *taskExecution) (rows, int64, error) {
+		return nil, 0, st.changeSession(ctx)
+	}), nil
+}
+
+func (st *statement) changeSession(ctx context.Context) error {
+	switch p := st.parsed.(type) {
+	case *sql.Set:
+		name, err := settingName(p.Name)
+		if err != nil {
+			return err
+		}
+		if _, _, err := st.optionsOf(map[string]string{name: p.Value}); err != nil {
+			return err
+		}
+		if _, own := querySettings[name]; !own {
+			if err := st.opts.Binder.CheckSetting(ctx, name, p.Value); err != nil {
+				return statementError("setting %s: %w", name, err)
+			}
+		}
+		st.session.Set(name, p.Value)
+	case *sql.Reset:
+		name, err := settingName(p.Name)
+		if err != nil {
+			return err
+		}
+		st.session.Set(name, "")
+	case *sql.Use:
+		return st.use(ctx, p.Name)
+	}
+	return nil
+}
+
+// use changes the schema; USE of the catalog's name alone goes to its default schema.
+func (st *statement) use(ctx context.Context, name sql.Name) error {
+	schemas, err := st.opts.Catalog.Namespaces(ctx)
+	if err != nil {
+		return err
+	}
+	schema, err := st.schemaName(name)
+	if err != nil {
+		return err
+	}
+	found, ok := onlyFold(schemas, schema)
+	switch {
+	case ok:
+		st.session.Use(st.opts.Catalog.Name(), found)
+	case len(name) == 1 && st.checkCatalog(name[0]) == nil:
+		st.session.Use(st.opts.Catalog.Name(), DefaultSchema)
+	default:
+		return statementError("schema %s does not exist", name)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"sync"
+
+	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/wire"
+)
+
+// pinned holds the one version of each table that a statement reads and writes (rule 17).
+type pinned struct {
+	catalog *catalog.Catalog
+	mu      sync.Mutex
+	byName  map[string]*catalog.Table
+}
+
+func newPinned(c *catalog.Catalog) *pinned {
+	return &pinned{catalog: c, byName: map[string]*catalog.Table{}}
+}
+
+// table resolves a name of one to three parts. Names are looked up as written, then without regard to case.
+func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table, error) {
+	schema, name, err := st.qualify(parts)
+	if err != nil {
+		return nil, err
+	}
+	st.tables.mu.Lock()
+	defer st.tables.mu.Unlock()
+	key := schema + "." + name
+	if t, ok := st.tables.byName[key]; ok {
+		return t, nil
+	}
+	t, err := st.opts.Catalog.LoadTable(ctx, schema, name)
+	if errors.Is(err, catalog.ErrNoTable) || errors.Is(err, catalog.ErrNoNamespace) {
+		if found, foundName, ok := st.tables.ignoringCase(ctx, schema, name); ok {
+			t, err = st.opts.Catalog.LoadTable(ctx, found, foundName)
+		}
+	}
+	if err != nil {
+		return nil, catalogError(err)
+	}
+	// Another spelling of a table that is pinned already must give the same version.
+	ident := t.Identifier()
+	exact := joinSchema(ident) + "." + t.Name()
+	if same, ok := st.tables.byName[exact]; ok {
+		t = same
+	}
+	st.tables.byName[exact], st.tables.byName[key], st.tables.byName[tableKey(t)] = t, t, t
+	return t, nil
+}
+
+// ignoringCase finds the one schema and table whose names differ in case alone.
+func (p *pinned) ignoringCase(ctx context.Context, schema, name string) (foundSchema, foundName string, ok bool) {
+	schemas, err := p.catalog.Namespaces(ctx)
+	if err != nil {
+		return "", "", false
+	}
+	if foundSchema, ok = onlyFold(schemas, schema); !ok {
+		return "", "", false
+	}
+	tables, err := p.catalog.Tables(ctx, foundSchema)
+	if err != nil {
+		return "", "", false
+	}
+	foundName, ok = onlyFold(tables, name)
+	return foundSchema, foundName, ok
+}
+
+// onlyFold finds the one name that equals want but for case; the exact spelling wins.
+func onlyFold(names []string, want string) (string, bool) {
+	found, n := "", 0
+	for _, name := range names {
+		if name == want {
+			return name, true
+		}
+		if strings.EqualFold(name, want) {
+			found, n = name, n+1
+		}
+	}
+	return found, n == 1
+}
+
+// qualify gives the schema and the name that a name of one to three parts stands for.
+func (st *statement) qualify(parts []string) (schema, name string, err error) {
+	sessionCatalog, sessionSchema := st.session.Namespace()
+	if err := st.checkCatalog(sessionCatalog); err != nil {
+		return "", "", err
+	}
+	switch len(parts) {
+	case 1:
+		return sessionSchema, parts[0], nil
+	case 2:
+		return parts[0], parts[1], nil
+	case 3:
+		if err := st.checkCatalog(parts[0]); err != nil {
+			return "", "", err
+		}
+		return parts[1], parts[2], nil
+	}
+	return "", "", statementError("table name %s: expected one to three parts", strings.Join(parts, "."))
+}
+
+// tableKey names one version of a table in plans and fragments: its name and a mark of its metadata file.
+func tableKey(t *catalog.Table) string {
+	mark := fnv.New32a()
+	mark.Write([]byte(t.MetadataLocation()))
+	return fmt.Sprintf("%s@%08x", strings.Join(t.Identifier(), "."), mark.Sum32())
+}
+
+// byKey finds a pinned table by its key in a plan.
+func (p *pinned) byKey(key string) (*catalog.Table, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, ok := p.byName[key]
+	return t, ok
+}
+
+// wireTables are the tables that a fragment names, as they travel.
+func (p *pinned) wireTables(root plan.Node) ([]*wire.Table, error) {
+	var out []*wire.Table
+	seen := map[string]bool{}
+	var visit func(n plan.Node) error
+	visit = func(n plan.Node) error {
+		key := ""
+		switch n := n.(type) {
+		case *plan.IcebergScan:
+			key = n.TableKey
+		case *plan.IcebergWrite:
+			key = n.TableKey
+		}
+		if key != "" && !seen[key] {
+			seen[key] = true
+			t, ok := p.byKey(key)
+			if !ok {
+				return errors.New("table " + key + " is not pinned")
+			}
+			w, err := t.Wire()
+			if err != nil {
+				return err
+			}
+			w.Key = key
+			out = append(out, w)
+		}
+		for _, c := range n.Children() {
+			if err := visit(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return out, visit(root)
+}
+
+// joinSchema is the schema's part of a table's identifier.
+func joinSchema(identifier []string) string {
+	return strings.Join(identifier[1:len(identifier)-1], ".")
+}
+
+// pin adds a table that the statement itself has made.
+func (p *pinned) pin(t *catalog.Table) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.byName[joinSchema(t.Identifier())+"."+t.Name()] = t
+	p.byName[tableKey(t)] = t
+}

@@ -1,0 +1,291 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/iceberg/commit"
+	"github.com/seracdb/serac/iceberg/write"
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/bind"
+	"github.com/seracdb/serac/scheduler/cluster"
+	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/scheduler/sql"
+)
+
+func (st *statement) insert(ctx context.Context, p *sql.Insert) (engine.Execution, error) {
+	return st.background(ctx, false, countSchema, func(ctx context.Context, e *taskExecution) (rows, int64, error) {
+		prepared, err := st.planInsert(ctx, p)
+		if err != nil {
+			return nil, 0, err
+		}
+		n, err := st.runWrite(ctx, e, prepared)
+		return nil, n, err
+	}), nil
+}
+
+// preparedWrite is a write that is planned and not yet run.
+type preparedWrite struct {
+	table   *catalog.Table
+	planned *planned
+}
+
+// planInsert turns INSERT into a query of the table's columns in schema order, under a write.
+func (st *statement) planInsert(ctx context.Context, p *sql.Insert) (*preparedWrite, error) {
+	if p.Overwrite {
+		return nil, statementError("INSERT OVERWRITE is not supported yet")
+	}
+	t, err := st.table(ctx, p.Table)
+	if err != nil {
+		return nil, err
+	}
+	text := p.Query
+	if p.DefaultValues {
+		text = "SELECT"
+	}
+	var source []string
+	if !p.DefaultValues {
+		shape, err := st.bind(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		source = shape.Columns.Names()
+	}
+	targets, err := insertTargets(t, p, source)
+	if err != nil {
+		return nil, err
+	}
+	return st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, text, len(source)))
+}
+
+// insertTargets says for each source column which of the table's columns it goes to.
+func insertTargets(t *catalog.Table, p *sql.Insert, source []string) ([]int, error) {
+	columns := t.Columns()
+	find := func(name string) (int, error) {
+		for i, c := range columns {
+			if strings.EqualFold(c.Name, name) {
+				return i, nil
+			}
+		}
+		return 0, statementError("table %s has no column %q", p.Table, name)
+	}
+	names := p.Columns
+	if p.ByName {
+		names = source
+	}
+	var targets []int
+	if names == nil {
+		if p.DefaultValues {
+			return nil, nil
+		}
+		if len(source) != len(columns) {
+			return nil, statementError("table %s has %d columns, and the query gives %d", p.Table, len(columns), len(source))
+		}
+		for i := range columns {
+			targets = append(targets, i)
+		}
+		return targets, nil
+	}
+	seen := map[int]bool{}
+	for _, name := range names {
+		i, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		if seen[i] {
+			return nil, statementError("column %q is named twice", name)
+		}
+		seen[i] = true
+		targets = append(targets, i)
+	}
+	if len(source) != len(targets) {
+		return nil, statementError("INSERT names %d columns, and the query gives %d", len(targets), len(source))
+	}
+	return targets, nil
+}
+
+// sourceSelect is the query of a write: each of the table's columns cast to its type, NULL where the statement gives none.
+func sourceSelect(columns []plan.ScanColumn, targets []int, text string, width int) string {
+	from := make([]int, len(columns))
+	for i := range from {
+		from[i] = -1
+	}
+	for source, target := range targets {
+		from[target] = source
+	}
+	exprs := make([]string, len(columns))
+	for i, c := range columns {
+		value := "NULL"
+		if from[i] >= 0 {
+			value = fmt.Sprintf("s.c%d", from[i])
+		}
+		exprs[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", value, c.Type.SQL(), plan.QuoteIdent(c.Name))
+	}
+	if width == 0 {
+		return "SELECT " + strings.Join(exprs, ", ")
+	}
+	aliases := make([]string, width)
+	for i := range aliases {
+		aliases[i] = fmt.Sprintf("c%d", i)
+	}
+	// The newlines keep a comment at the text's end from swallowing the parenthesis.
+	return "SELECT " + strings.Join(exprs, ", ") + " FROM (\n" + text + "\n) AS s(" + strings.Join(aliases, ", ") + ")"
+}
+
+// planWrite plans a query whose columns are the table's.
+func (st *statement) planWrite(ctx context.Context, t *catalog.Table, text string) (*preparedWrite, error) {
+	bound, err := st.bind(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	root, err := writeRoot(t)
+	if err != nil {
+		return nil, err
+	}
+	p, err := st.plan(ctx, bound, func(n plan.Node) plan.Node { w := *root; w.Input = n; return &w })
+	if err != nil {
+		return nil, err
+	}
+	return &preparedWrite{table: t, planned: p}, nil
+}
+
+func writeRoot(t *catalog.Table) (*plan.IcebergWrite, error) {
+	spec := t.Spec()
+	w := &plan.IcebergWrite{
+		TableKey: tableKey(t), Columns: t.Columns(), SpecID: int32(spec.ID()), Partition: t.PartitionFields(),
+	}
+	var err error
+	if w.Clustering, err = write.PartitionExprs(w.Columns, w.Partition, t.Schema()); err != nil {
+		return nil, fmt.Errorf("partition values of %s: %w", w.TableKey, err)
+	}
+	return w, nil
+}
+
+// cleanupTimeout bounds the deletion of files that no commit will name.
+const cleanupTimeout = time.Minute
+
+// runWrite runs a planned write and commits what it wrote, once: the statement's id is the commit's (rule 23). Files that
+// do not get committed are deleted (rule 24).
+func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *preparedWrite) (int64, error) {
+	spec, err := st.compile(w.planned.stages)
+	if err != nil {
+		return 0, err
+	}
+	run := st.opts.Cluster.Run(ctx, spec, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
+	e.follow(run)
+	outcome, err := run.Wait(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, f := range outcome.DataFiles {
+		n += f.RecordCount
+	}
+	if _, err := commit.Append(ctx, st.opts.Catalog, w.table, commit.Request{
+		CommitID: st.id, Files: outcome.DataFiles, Operation: commit.OpAppend,
+	}); err != nil {
+		if !errors.Is(err, commit.ErrUnknownOutcome) {
+			st.deleteFiles(ctx, w.table, dataFilePaths(outcome.DataFiles))
+		}
+		return 0, fmt.Errorf("commit to %s: %w", strings.Join(w.table.Identifier(), "."), err)
+	}
+	return n, nil
+}
+
+func dataFilePaths(files []*seracv1.DataFile) []string {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	return paths
+}
+
+// deleteFiles removes uncommitted files, also when the statement's own time is up.
+func (st *statement) deleteFiles(ctx context.Context, t *catalog.Table, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	fs, err := t.FS(ctx)
+	if err == nil {
+		err = commit.DeleteFiles(ctx, fs, paths)
+	}
+	if err != nil {
+		st.log.Warn("files of an unfinished write were left behind", "statement", st.id,
+			"table", strings.Join(t.Identifier(), "."), "files", len(paths), "error", err)
+	}
+}
+
+func (st *statement) createTableAs(ctx context.Context, p *sql.CreateTableAs) (engine.Execution, error) {
+	return st.background(ctx, false, countSchema, func(ctx context.Context, e *taskExecution) (rows, int64, error) {
+		n, err := st.runCreateTableAs(ctx, e, p)
+		if p.IfNotExists && errors.Is(err, catalog.ErrTableExists) {
+			return nil, 0, nil
+		}
+		return nil, n, catalogError(err)
+	}), nil
+}
+
+// runCreateTableAs makes the table, writes to it, and drops it again when the write fails.
+func (st *statement) runCreateTableAs(ctx context.Context, e *taskExecution, p *sql.CreateTableAs) (int64, error) {
+	if p.OrReplace {
+		return 0, statementError("CREATE OR REPLACE TABLE is not supported: drop the table first")
+	}
+	shape, err := st.bind(ctx, p.Query)
+	if err != nil {
+		return 0, err
+	}
+	columns, err := ctasColumns(shape, p)
+	if err != nil {
+		return 0, err
+	}
+	t, err := st.createTable(ctx, p.Name, columns, p.TableOptions)
+	if err != nil || p.NoData {
+		return 0, err
+	}
+	st.tables.pin(t)
+	targets := make([]int, len(columns))
+	for i := range targets {
+		targets[i] = i
+	}
+	w, err := st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, p.Query, len(columns)))
+	var n int64
+	if err == nil {
+		n, err = st.runWrite(ctx, e, w)
+	}
+	if err == nil || errors.Is(err, commit.ErrUnknownOutcome) {
+		return n, err
+	}
+	dropCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if dropErr := st.opts.Catalog.DropTable(dropCtx, joinSchema(t.Identifier()), t.Name(), true); dropErr != nil {
+		err = errors.Join(err, fmt.Errorf("the table was made and could not be dropped again: %w", dropErr))
+	}
+	return 0, err
+}
+
+// ctasColumns are the new table's columns: the query's, in types that Iceberg can store.
+func ctasColumns(shape *bind.Bound, p *sql.CreateTableAs) ([]iceberg.ColumnDef, error) {
+	if p.Columns != nil && len(p.Columns) != len(shape.Columns) {
+		return nil, statementError("CREATE TABLE names %d columns, and the query gives %d", len(p.Columns), len(shape.Columns))
+	}
+	columns := make([]iceberg.ColumnDef, len(shape.Columns))
+	for i, c := range shape.Columns {
+		stored, err := iceberg.StorageType(c.Type)
+		if err != nil {
+			return nil, statementError("column %s: %w", c.Name, err)
+		}
+		columns[i] = iceberg.ColumnDef{Name: c.Name, Type: stored, Nullable: true}
+		if p.Columns != nil {
+			columns[i].Name = p.Columns[i]
+		}
+	}
+	return columns, nil
+}
