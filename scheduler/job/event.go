@@ -84,10 +84,17 @@ type DeleteFiles struct{ Paths []string }
 type Finished struct {
 	// DataFiles are those of the write stages, each accepted attempt's once, in stage and task order.
 	DataFiles []*seracv1.DataFile
+	// Abandoned are attempts of write stages whose executor was lost while they ran: they may have left data files that
+	// nobody listed.
+	Abandoned []AttemptID
 }
 
 // Failed ends the job badly. It comes once, and no Finished does.
-type Failed struct{ Failure *seracv1.Failure }
+type Failed struct {
+	Failure *seracv1.Failure
+	// Abandoned: as in Finished.
+	Abandoned []AttemptID
+}
 
 // CleanUp tells the executors that held anything of the job, sorted, that it has ended.
 type CleanUp struct{ Executors []string }

@@ -1,0 +1,361 @@
+package job
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+var (
+	seed  = flag.Uint64("seed", 1, "the first seed of TestRandom")
+	seeds = flag.Uint64("seeds", 1500, "the number of seeds of TestRandom")
+)
+
+// TestRandom runs random jobs through random events and holds the machine to what must be true in every run.
+func TestRandom(t *testing.T) {
+	ends := map[string]int{}
+	for n := range *seeds {
+		seed := *seed + n
+		w := newWorld(t, seed)
+		ends[w.play()]++
+	}
+	t.Log(ends)
+	require.Greater(t, ends["finished"], 0)
+	require.Greater(t, ends["failed"], 0)
+}
+
+// world is executors as they really are: they go on with attempts that the machine has given up, and report late.
+type world struct {
+	t    *testing.T
+	rng  *rand.Rand
+	seed uint64
+	m    *Machine
+
+	alive    map[string]bool // to whether it takes tasks
+	attempts map[AttemptID]*simulated
+	names    int
+
+	ended     string
+	written   map[string]bool // data files reported in FINISHED statuses
+	deleted   map[string]bool
+	committed map[string]bool
+	received  map[AttemptID]bool // result attempts whose rows all arrived while they were current
+	delivered map[taskKey]bool   // result tasks of which rows went to the client
+}
+
+type taskKey struct {
+	stage plan.StageID
+	task  int32
+}
+
+type simulated struct {
+	id       AttemptID
+	executor string
+	sink     Sink
+	inputs   []*seracv1.ShuffleFile
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, rng: rand.New(rand.NewPCG(seed, 0)), seed: seed,
+		alive: map[string]bool{}, attempts: map[AttemptID]*simulated{},
+		written: map[string]bool{}, deleted: map[string]bool{}, committed: map[string]bool{}, received: map[AttemptID]bool{},
+		delivered: map[taskKey]bool{},
+	}
+	spec := &Spec{ID: "j", MaxAttempts: w.rng.IntN(6), MaxResubmissions: w.rng.IntN(6)}
+	n := 1 + w.rng.IntN(5)
+	for i := range n {
+		st := Stage{ID: plan.StageID(10 * (i + 1)), Sink: Shuffle, Tasks: make([]Task, w.rng.IntN(4))}
+		if i == n-1 {
+			st.Sink = []Sink{Result, Write}[w.rng.IntN(2)]
+		}
+		for j := range i {
+			in := spec.Stages[j]
+			if in.Sink != Shuffle || w.rng.IntN(3) == 0 && j != i-1 {
+				continue
+			}
+			st.Inputs = append(st.Inputs, in.ID)
+			for k := range st.Tasks {
+				need := ShuffleNeed{Leaf: plan.LeafID(j), Stage: in.ID}
+				if w.rng.IntN(2) == 0 {
+					need.Partitions = []int32{int32(k)}
+				}
+				st.Tasks[k].Shuffle = append(st.Tasks[k].Shuffle, need)
+			}
+		}
+		spec.Stages = append(spec.Stages, st)
+	}
+	m, err := New(spec)
+	require.NoError(t, err)
+	w.m = m
+	w.actions(m.Start())
+	return w
+}
+
+func (w *world) play() string {
+	// A rough time, then a quiet one: from then on nothing fails, and the job must end.
+	rough := w.rng.IntN(150)
+	for i := 0; w.ended == ""; i++ {
+		require.Less(w.t, i, rough+2000, "seed %d: the job does not end", w.seed)
+		w.step(i < rough)
+	}
+	for range 30 {
+		w.step(true) // whatever comes late
+	}
+	w.final()
+	return w.ended
+}
+
+func (w *world) step(rough bool) {
+	if len(w.alive) == 0 || rough && w.rng.IntN(15) == 0 {
+		w.names++
+		id := fmt.Sprintf("e%d", 1+w.names%5)
+		if _, there := w.alive[id]; !there || w.rng.IntN(4) == 0 {
+			w.gone(id)
+			w.alive[id] = true
+			w.actions(w.m.Step(ExecutorAdded{Executor: id}))
+		}
+		return
+	}
+	executor := w.pickExecutor()
+	switch p := w.rng.IntN(100); {
+	case rough && p < 6:
+		w.gone(executor)
+		w.actions(w.m.Step(ExecutorLost{Executor: executor, Reason: "chance"}))
+	case rough && p < 9:
+		w.alive[executor] = false
+		w.actions(w.m.Step(ExecutorDraining{Executor: executor}))
+	case rough && p == 9 && w.rng.IntN(20) == 0:
+		w.actions(w.m.Step(Cancel{Reason: "chance"}))
+	case rough && p == 10 && w.rng.IntN(20) == 0:
+		w.actions(w.m.Step(Deadline{}))
+	case p < 50:
+		w.launch(executor)
+	default:
+		w.report(rough)
+	}
+	if !rough && !slices.Contains(slices.Collect(maps.Values(w.alive)), true) {
+		id := w.pickExecutor()
+		w.gone(id)
+		w.actions(w.m.Step(ExecutorLost{Executor: id}))
+	}
+}
+
+func (w *world) pickExecutor() string {
+	ids := slices.Sorted(maps.Keys(w.alive))
+	return ids[w.rng.IntN(len(ids))]
+}
+
+// gone forgets an executor's attempts, or lets some of them report yet, as if its last words came late.
+func (w *world) gone(id string) {
+	delete(w.alive, id)
+	for _, a := range w.sorted() {
+		if w.attempts[a].executor == id && w.rng.IntN(3) > 0 {
+			delete(w.attempts, a)
+		}
+	}
+}
+
+func (w *world) sorted() []AttemptID {
+	ids := slices.Collect(maps.Keys(w.attempts))
+	slices.SortFunc(ids, func(a, b AttemptID) int {
+		return slices.Compare([]int32{int32(a.Stage), a.Task, a.Attempt}, []int32{int32(b.Stage), b.Task, b.Attempt})
+	})
+	return ids
+}
+
+func (w *world) launch(executor string) {
+	c, ok := w.m.Next()
+	require.Equal(w.t, ok, w.m.HasNext())
+	if !ok {
+		return
+	}
+	l, err := w.m.Launch(c.Stage, c.Task, executor)
+	if !w.alive[executor] || err != nil {
+		require.False(w.t, w.alive[executor], "seed %d: refused: %v", w.seed, err)
+		require.Error(w.t, err, "seed %d: launched on an executor that takes no tasks", w.seed)
+		return
+	}
+	id := AttemptOf(l.GetId())
+	require.NotContains(w.t, w.attempts, id, "seed %d: an attempt's number came twice", w.seed)
+	require.False(w.t, w.delivered[taskKey{c.Stage, c.Task}], "seed %d: run again after rows went to the client", w.seed)
+	s := &simulated{id: id, executor: executor, sink: c.Sink}
+	spec := w.m.byID[c.Stage].spec.Tasks[c.Task]
+	require.Len(w.t, l.GetAssignments(), len(spec.Shuffle))
+	for i, need := range spec.Shuffle {
+		a := l.GetAssignments()[i]
+		require.Equal(w.t, int32(need.Leaf), a.GetLeaf())
+		seen := map[[2]int32]bool{}
+		for _, f := range a.GetShuffle().GetFiles() {
+			key := [2]int32{f.GetProducer().GetTask(), f.GetPartition()}
+			require.False(w.t, seen[key], "seed %d: partition %v assigned twice", w.seed, key)
+			seen[key] = true
+			_, there := w.alive[f.GetExecutorId()]
+			require.True(w.t, there, "seed %d: assigned a file on a lost executor", w.seed)
+			require.True(w.t, need.Partitions == nil || slices.Contains(need.Partitions, f.GetPartition()))
+		}
+		// Every task of the simulation writes partitions 0 to 2.
+		want := 3 * len(w.m.byID[need.Stage].tasks)
+		if need.Partitions != nil {
+			want /= 3
+		}
+		require.Len(w.t, seen, want, "seed %d: stage %d task %d must read all of stage %d", w.seed, c.Stage, c.Task, need.Stage)
+		s.inputs = append(s.inputs, a.GetShuffle().GetFiles()...)
+	}
+	w.attempts[id] = s
+}
+
+func (w *world) report(rough bool) {
+	ids := w.sorted()
+	if len(ids) == 0 {
+		return
+	}
+	s := w.attempts[ids[w.rng.IntN(len(ids))]]
+	_, there := w.alive[s.executor]
+	current := w.m.Current(s.id) && there
+	st := &seracv1.TaskStatus{Id: w.m.message(s.id), State: seracv1.TaskState_TASK_STATE_FINISHED}
+	switch {
+	case rough && w.rng.IntN(4) == 0:
+		st.State = seracv1.TaskState_TASK_STATE_FAILED
+		st.Failure = &seracv1.Failure{Kind: seracv1.FailureKind(w.rng.IntN(10)), Message: "chance"}
+		if k := st.Failure.Kind; (k == seracv1.FailureKind_FAILURE_KIND_STATEMENT || k == seracv1.FailureKind_FAILURE_KIND_DEADLINE) && w.rng.IntN(10) > 0 {
+			st.Failure.Kind = seracv1.FailureKind_FAILURE_KIND_SHUFFLE_FETCH
+		}
+		if len(s.inputs) > 0 {
+			st.Failure.ShuffleFile = s.inputs[w.rng.IntN(len(s.inputs))]
+		}
+		if st.Failure.Kind == seracv1.FailureKind_FAILURE_KIND_HANDED_BACK && current {
+			w.alive[s.executor] = false // who hands back is draining
+		}
+		delete(w.attempts, s.id)
+	case rough && w.rng.IntN(4) == 0:
+		st.State = seracv1.TaskState_TASK_STATE_RUNNING
+	case s.sink == Result:
+		if w.rng.IntN(2) == 0 {
+			if current {
+				w.delivered[taskKey{s.id.Stage, s.id.Task}] = true
+			}
+			w.actions(w.m.Step(ResultStarted{Attempt: s.id}))
+		}
+		if w.rng.IntN(2) == 0 {
+			if current {
+				w.received[s.id] = true
+			}
+			w.actions(w.m.Step(ResultDone{Attempt: s.id}))
+			delete(w.attempts, s.id)
+			return
+		}
+	case s.sink == Write:
+		for i := range (int(s.id.Task) + int(s.id.Attempt)) % 3 {
+			path := fmt.Sprintf("%v-%d", s.id, i)
+			w.written[path] = true
+			st.DataFiles = append(st.DataFiles, &seracv1.DataFile{Path: path})
+		}
+		if w.rng.IntN(5) > 0 {
+			delete(w.attempts, s.id) // else it reports once more
+		}
+	default:
+		for p := range int32(3) {
+			st.ShuffleFiles = append(st.ShuffleFiles, &seracv1.ShuffleFile{Partition: p, SizeBytes: 1, Path: fmt.Sprintf("/%v/%d", s.id, p)})
+		}
+		if w.rng.IntN(5) > 0 {
+			delete(w.attempts, s.id)
+		}
+	}
+	w.actions(w.m.Step(TaskStatus{Executor: s.executor, Status: st}))
+}
+
+func (w *world) actions(actions []Action) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case CancelTask:
+			require.Contains(w.t, w.alive, a.Executor, "seed %d: cancel on a lost executor", w.seed)
+		case DeleteFiles:
+			for _, p := range a.Paths {
+				w.deleted[p] = true
+			}
+		case Finished:
+			require.Empty(w.t, w.ended, "seed %d: ended twice", w.seed)
+			w.ended = "finished"
+			for _, f := range a.DataFiles {
+				require.False(w.t, w.committed[f.GetPath()], "seed %d: %s counted twice", w.seed, f.GetPath())
+				w.committed[f.GetPath()] = true
+			}
+		case Failed:
+			require.Empty(w.t, w.ended, "seed %d: ended twice", w.seed)
+			w.ended = "failed"
+		case CleanUp:
+			for _, id := range a.Executors {
+				require.Contains(w.t, w.alive, id, "seed %d: clean up on a lost executor", w.seed)
+			}
+		}
+	}
+}
+
+// final checks what must hold once everything is over.
+func (w *world) final() {
+	// Every data file is either committed or handed out for deletion, never both.
+	for p := range w.written {
+		require.True(w.t, w.committed[p] != w.deleted[p], "seed %d: %s committed %v deleted %v", w.seed, p, w.committed[p], w.deleted[p])
+	}
+	if w.ended != "finished" {
+		return
+	}
+	// Every task of the sinks counts exactly once.
+	for _, s := range w.m.stages {
+		if s.spec.Sink == Shuffle {
+			continue
+		}
+		for i := range s.tasks {
+			d, ok := s.tasks[i].state.(*taskDone)
+			require.True(w.t, ok, "seed %d: stage %d task %d is not done", w.seed, s.spec.ID, i)
+			if s.spec.Sink == Result {
+				require.True(w.t, w.received[AttemptID{s.spec.ID, int32(i), d.attempt}], "seed %d: not received", w.seed)
+			}
+		}
+	}
+}
+
+// TestFailingForever: whatever kinds of failures the attempts end in, without a single success after the producers have
+// been made, a job ends.
+func TestFailingForever(t *testing.T) {
+	for kind := range seracv1.FailureKind_name {
+		spec := &Spec{ID: "j", Stages: []Stage{
+			{ID: 1, Sink: Shuffle, Tasks: make([]Task, 3)},
+			{ID: 2, Sink: Result, Inputs: []plan.StageID{1}, Tasks: []Task{{Shuffle: []ShuffleNeed{{Stage: 1}}}}},
+		}}
+		m, err := New(spec)
+		require.NoError(t, err)
+		m.Start()
+		steps := 0
+		for ; !m.Ended(); steps++ {
+			require.Less(t, steps, 200, "%v", seracv1.FailureKind(kind))
+			c, ok := m.Next()
+			require.True(t, ok)
+			m.Step(ExecutorAdded{Executor: fmt.Sprint(steps)})
+			l, err := m.Launch(c.Stage, c.Task, fmt.Sprint(steps))
+			require.NoError(t, err)
+			st := &seracv1.TaskStatus{Id: l.GetId()}
+			if c.Stage == 1 {
+				st.State = seracv1.TaskState_TASK_STATE_FINISHED
+				st.ShuffleFiles = []*seracv1.ShuffleFile{{Path: "x"}}
+			} else {
+				st.State = seracv1.TaskState_TASK_STATE_FAILED
+				st.Failure = &seracv1.Failure{Kind: seracv1.FailureKind(kind)}
+				st.Failure.ShuffleFile = l.GetAssignments()[0].GetShuffle().GetFiles()[steps%3]
+			}
+			m.Step(TaskStatus{Executor: fmt.Sprint(steps), Status: st})
+			if kind == int32(seracv1.FailureKind_FAILURE_KIND_HANDED_BACK) && steps > 100 {
+				m.Step(Cancel{}) // it ends with the executors, which never run out here
+			}
+		}
+	}
+}
