@@ -1,0 +1,113 @@
+package flightsql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
+)
+
+// Why a statement was cancelled by this package.
+var (
+	errGone       = cancelled("the statement was cancelled: the client went away")
+	errAsked      = cancelled("the statement was cancelled by the client")
+	errUnfetched  = cancelled("the statement was cancelled: nobody fetched its result in time")
+	errShutdown   = cancelled("the statement was cancelled: the server is shutting down")
+	errNotStarted = status.Error(codes.Unavailable, "the server is shutting down")
+)
+
+func cancelled(text string) error {
+	return wire.Fail(seracv1.FailureKind_FAILURE_KIND_CANCELLED, errors.New(text))
+}
+
+// maxMessage bounds an error's text: it travels in HTTP/2 headers, percent-encoded, and clients refuse more than 8 KiB
+// of those.
+const maxMessage = 6 << 10
+
+// statusOf is a failure as clients get it. Its code follows the failure's kind, never its text.
+func statusOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	var failure *wire.Failure
+	if !errors.As(err, &failure) {
+		if st, ok := status.FromError(err); ok {
+			return status.Error(st.Code(), cut(st.Message()))
+		}
+	}
+	return status.Error(codeOf(wire.KindOf(err)), cut(err.Error()))
+}
+
+func codeOf(kind seracv1.FailureKind) codes.Code {
+	switch kind {
+	case seracv1.FailureKind_FAILURE_KIND_STATEMENT:
+		return codes.InvalidArgument
+	case seracv1.FailureKind_FAILURE_KIND_DEADLINE:
+		return codes.DeadlineExceeded
+	case seracv1.FailureKind_FAILURE_KIND_CANCELLED:
+		return codes.Canceled
+	case seracv1.FailureKind_FAILURE_KIND_RESOURCES_EXHAUSTED:
+		return codes.ResourceExhausted
+	case seracv1.FailureKind_FAILURE_KIND_TRANSPORT, seracv1.FailureKind_FAILURE_KIND_EXECUTOR_LOST,
+		seracv1.FailureKind_FAILURE_KIND_SHUFFLE_FETCH, seracv1.FailureKind_FAILURE_KIND_HANDED_BACK:
+		return codes.Unavailable
+	}
+	return codes.Internal
+}
+
+// cut keeps the first bytes of a text such that, percent-encoded, it stays below maxMessage, and makes it valid UTF-8.
+func cut(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	size := 0
+	for i, r := range text {
+		if r >= ' ' && r <= '~' && r != '%' {
+			size++
+		} else {
+			size += 3 * utf8.RuneLen(r)
+		}
+		if size > maxMessage-len(cutMark)*3 {
+			return text[:i] + cutMark
+		}
+	}
+	return text
+}
+
+const cutMark = " [...]"
+
+func invalid(format string, args ...any) error {
+	return status.Errorf(codes.InvalidArgument, format, args...)
+}
+
+// guardUnary and guardStream turn a panic into an error of its call, give every error its code, and log it.
+
+func (s *Server) guardUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	defer func() { err = s.guard(info.FullMethod, err, recover()) }()
+	return handler(ctx, req)
+}
+
+func (s *Server) guardStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	defer func() { err = s.guard(info.FullMethod, err, recover()) }()
+	return handler(srv, stream)
+}
+
+func (s *Server) guard(method string, err error, panicked any) error {
+	if panicked != nil {
+		// The value of a panic may hold anything, so it stays out of the log as well as out of the answer.
+		s.o.Logger.Error("flight sql: panic", "method", method, "type", fmt.Sprintf("%T", panicked), "stack", string(debug.Stack()))
+		return status.Error(codes.Internal, "internal error")
+	}
+	err = statusOf(err)
+	if err != nil {
+		s.o.Logger.Debug("flight sql: call failed", "method", method, "code", status.Code(err).String(), "error", status.Convert(err).Message())
+	}
+	return err
+}
