@@ -28,6 +28,37 @@ type Catalog struct {
 	fileIO wire.FileIO
 	ice    icecatalog.Catalog
 	close  func() error
+
+	mu        sync.Mutex
+	committed map[string]chan struct{} // one slot per table, held by whoever commits
+}
+
+// New wraps a catalog of iceberg-go that is open already. kind is one of the types of catalogs or any other name; only
+// TypeSQLite and TypeHadoop are known to be done with a commit when their call returns.
+func New(name, kind string, below icecatalog.Catalog, fileIO wire.FileIO) *Catalog {
+	closeCatalog := func() error { return nil }
+	if closer, ok := below.(icecatalog.Closer); ok {
+		closeCatalog = closer.Close
+	}
+	return &Catalog{name: name, kind: kind, fileIO: fileIO, ice: below, close: closeCatalog, committed: map[string]chan struct{}{}}
+}
+
+// LockCommits waits until no other commit of this process to the table is under way. Commits of one process would
+// otherwise only make each other retry. Call release exactly once.
+func (c *Catalog) LockCommits(ctx context.Context, t *Table) (release func(), err error) {
+	c.mu.Lock()
+	slot, ok := c.committed[t.Key()]
+	if !ok {
+		slot = make(chan struct{}, 1)
+		c.committed[t.Key()] = slot
+	}
+	c.mu.Unlock()
+	select {
+	case slot <- struct{}{}:
+		return func() { <-slot }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for other commits to %s: %w", t.Key(), context.Cause(ctx))
+	}
 }
 
 // Name is the catalog's name in SQL.
@@ -292,3 +323,25 @@ func (c *Catalog) DropTable(ctx context.Context, schema, name string, purge bool
 // FS opens the storage of a table's files. The FileIO lives as long as ctx may (object store clients keep it), so give
 // it one that outlives the statement.
 func (t *Table) FS(ctx context.Context) (icebergio.IO, error) { return t.ice.FS(ctx) }
+
+// Synchronous says that a commit call of the catalog leaves nothing on its way when it returns: after an error, what
+// the table holds then is what came of it. A server may still be at work on a request whose answer was lost.
+func (c *Catalog) Synchronous() bool { return c.kind == TypeSQLite || c.kind == TypeHadoop }
+
+// CommitTable submits a commit to the catalog once; package commit is its caller. returned is false when ctx ended
+// before the catalog answered.
+func (c *Catalog) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (metadata table.Metadata, location string, returned bool, err error) {
+	type answer struct {
+		metadata table.Metadata
+		location string
+		err      error
+	}
+	a, err := within(ctx, func(ctx context.Context) (answer, error) {
+		metadata, location, err := c.ice.CommitTable(ctx, ident, requirements, updates)
+		return answer{metadata, location, err}, nil
+	})
+	if err != nil {
+		return nil, "", false, err
+	}
+	return a.metadata, a.location, true, a.err
+}

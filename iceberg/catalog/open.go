@@ -64,9 +64,9 @@ func Open(ctx context.Context, config Config) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s catalog %s: %w", config.Type, config.Name, err)
 	}
-	return &Catalog{
-		name: config.Name, kind: config.Type, fileIO: config.FileIO, ice: o.cat, close: o.close,
-	}, nil
+	c := New(config.Name, config.Type, o.cat, config.FileIO)
+	c.close = o.close
+	return c, nil
 }
 
 // properties are the catalog's properties as iceberg-go takes them: storage and catalog keys in one map.
