@@ -3,6 +3,8 @@ package read
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	ice "github.com/apache/iceberg-go"
@@ -26,7 +28,8 @@ type Input struct {
 	// Local makes a data or delete file of the group a local file that DuckDB may read, and that stays until the query
 	// has ended.
 	Local func(ctx context.Context, path string) (string, error)
-	// Footer reads a data file's Parquet footer. nil reads it from the local file.
+	// Footer reads a data file's Parquet footer; it is asked for splits, for name-mapped files and for nested columns whose
+	// names changed. nil reads it from the local file.
 	Footer func(ctx context.Context, path string) (*metadata.FileMetaData, error)
 	// TempDir is a directory that DuckDB may read, for the positions of deletion vectors. It must be there.
 	TempDir string
@@ -44,13 +47,29 @@ type Query struct {
 	SQL string
 	// Teardown are statements that drop what Setup made, for connections that are used again.
 	Teardown []string
+
+	files []string // temporary
 }
 
 // Close removes the query's temporary files.
-func (q *Query) Close() error { return nil }
+func (q *Query) Close() error {
+	var failures []error
+	for _, file := range q.files {
+		failures = append(failures, os.Remove(file))
+	}
+	q.files = nil
+	return errors.Join(failures...)
+}
 
-// SQL makes the query of a scan over its group. An error is transport (of Local or Footer) or names what in the table
-// cannot be read.
+// SQL makes the query of a scan over its group. Errors of Local and Footer come back as they are, wrapped; all others name
+// what cannot be read.
 func SQL(ctx context.Context, in Input) (*Query, error) {
-	return nil, errors.New("not built yet")
+	r, err := newReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", in.Scan.TableKey, err)
+	}
+	if err := r.build(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", in.Scan.TableKey, err), r.query.Close())
+	}
+	return r.query, nil
 }
