@@ -19,7 +19,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/substrait-io/substrait-protobuf/go v0.85.0
 	github.com/twmb/murmur3 v1.1.8
-	github.com/uptrace/bun v1.3.0
+	github.com/uptrace/bun v1.2.18
 	golang.org/x/sync v0.25.0
 	golang.org/x/term v0.48.0
 	google.golang.org/grpc v1.83.2
