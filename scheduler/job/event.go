@@ -49,6 +49,10 @@ type ResultStarted struct{ Attempt AttemptID }
 // ResultDone says that all rows of a result attempt have reached the scheduler; the executor is not needed any more.
 type ResultDone struct{ Attempt AttemptID }
 
+// Preempted says that an attempt gives its slot to a task that must go first. It is stopped and its task run again later,
+// at no cost.
+type Preempted struct{ Attempt AttemptID }
+
 // Cancel ends the job at somebody's wish.
 type Cancel struct{ Reason string }
 
@@ -64,6 +68,7 @@ func (ExecutorLost) isEvent()     {}
 func (TaskStatus) isEvent()       {}
 func (ResultStarted) isEvent()    {}
 func (ResultDone) isEvent()       {}
+func (Preempted) isEvent()        {}
 func (Cancel) isEvent()           {}
 func (Deadline) isEvent()         {}
 func (Fail) isEvent()             {}
@@ -73,6 +78,12 @@ type Action interface{ isAction() }
 
 // CancelTask stops an attempt on an executor; the executor removes what the attempt wrote.
 type CancelTask struct {
+	Executor string
+	Attempt  AttemptID
+}
+
+// AttemptOver says that an attempt's slot is free, whatever became of it. Every Launch is followed by exactly one.
+type AttemptOver struct {
 	Executor string
 	Attempt  AttemptID
 }
@@ -100,6 +111,7 @@ type Failed struct {
 type CleanUp struct{ Executors []string }
 
 func (CancelTask) isAction()  {}
+func (AttemptOver) isAction() {}
 func (DeleteFiles) isAction() {}
 func (Finished) isAction()    {}
 func (Failed) isAction()      {}

@@ -150,6 +150,11 @@ func (m *Machine) Step(e Event) []Action {
 		if ref, r := m.current(e.Attempt); r != nil && ref.stage.spec.Sink == Result {
 			m.done(ref, r, &taskDone{attempt: r.attempt, on: r.on})
 		}
+	case Preempted:
+		if ref, r := m.current(e.Attempt); r != nil && !r.delivering {
+			m.act(CancelTask{Executor: r.on.id, Attempt: e.Attempt})
+			m.again(ref)
+		}
 	case Cancel:
 		m.fail(&seracv1.Failure{Kind: seracv1.FailureKind_FAILURE_KIND_CANCELLED, Message: e.Reason})
 	case Deadline:
@@ -172,6 +177,22 @@ func (m *Machine) act(a Action) { m.actions = append(m.actions, a) }
 func (m *Machine) Current(a AttemptID) bool {
 	_, r := m.current(a)
 	return r != nil
+}
+
+// Trim gives back, once the job is over, all memory but what late reports on write stages need. Numbers are gone then.
+func (m *Machine) Trim() {
+	if !m.Ended() {
+		return
+	}
+	for _, s := range m.stages {
+		if s.spec.Sink != Write {
+			s.tasks = nil
+		}
+		s.index, s.again = nil, nil
+		s.spec = &Stage{ID: s.spec.ID, Sink: s.spec.Sink}
+	}
+	m.executors = nil
+	m.spec = &Spec{ID: m.spec.ID}
 }
 
 // Ended says whether the job is over.
@@ -207,7 +228,7 @@ func (m *Machine) done(ref taskRef, r *taskRunning, d *taskDone) {
 	s.tasks[ref.task].state = d
 	s.running--
 	s.missing--
-	delete(r.on.running, ref)
+	m.over(ref, r)
 	if d.shuffle != nil {
 		r.on.outputs = append(r.on.outputs, ref)
 	}
@@ -216,13 +237,19 @@ func (m *Machine) done(ref taskRef, r *taskRunning, d *taskDone) {
 	}
 }
 
+// over gives back the slot of an attempt.
+func (m *Machine) over(ref taskRef, r *taskRunning) {
+	delete(r.on.running, ref)
+	m.act(AttemptOver{Executor: r.on.id, Attempt: AttemptID{ref.stage.spec.ID, ref.task, r.attempt}})
+}
+
 // again makes a task pending that was running or done. The caller settles if the stage's facts changed.
 func (m *Machine) again(ref taskRef) {
 	s, t := ref.stage, &ref.stage.tasks[ref.task]
 	switch st := t.state.(type) {
 	case *taskRunning:
 		s.running--
-		delete(st.on.running, ref)
+		m.over(ref, st)
 	case *taskDone:
 		s.missing++
 		s.index = nil

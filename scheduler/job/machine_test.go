@@ -26,6 +26,7 @@ import (
 //	  finished ATTEMPT EXECUTOR [parts=P,P] [files=F,F] [rows=N] [micros=N]
 //	  failed ATTEMPT EXECUTOR KIND [file=ATTEMPT/PARTITION] [files=F,F] [message]
 //	  started | received ATTEMPT           the first row goes to the client; the last has arrived at the scheduler
+//	  preempt ATTEMPT
 //	  cancel | deadline
 //	next                                 the task to launch next, and where it would like to run
 //	state                                the job, its stages and tasks
@@ -181,6 +182,12 @@ func (s *script) event(out *strings.Builder, line string) error {
 		} else {
 			s.actions(out, s.m.Step(ResultDone{Attempt: a}))
 		}
+	case "preempt":
+		a, err := parseAttempt(w[1])
+		if err != nil {
+			return err
+		}
+		s.actions(out, s.m.Step(Preempted{Attempt: a}))
 	case "cancel":
 		s.actions(out, s.m.Step(Cancel{Reason: "the client asked for it"}))
 	case "deadline":
@@ -292,6 +299,7 @@ func (s *script) actions(out *strings.Builder, actions []Action) {
 		switch a := a.(type) {
 		case CancelTask:
 			fmt.Fprintf(out, "cancel %v on %s\n", a.Attempt, a.Executor)
+		case AttemptOver: // TestRandom counts them
 		case DeleteFiles:
 			fmt.Fprintf(out, "delete %s\n", strings.Join(a.Paths, " "))
 		case Finished:

@@ -44,7 +44,8 @@ type world struct {
 	names    int
 
 	ended     string
-	written   map[string]bool // data files reported in FINISHED statuses
+	slots     map[AttemptID]bool // launched, and no AttemptOver yet
+	written   map[string]bool    // data files reported in FINISHED statuses
 	deleted   map[string]bool
 	committed map[string]bool
 	received  map[AttemptID]bool // result attempts whose rows all arrived while they were current
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 0)), seed: seed,
 		alive: map[string]bool{}, attempts: map[AttemptID]*simulated{},
-		written: map[string]bool{}, deleted: map[string]bool{}, committed: map[string]bool{}, received: map[AttemptID]bool{},
+		slots: map[AttemptID]bool{}, written: map[string]bool{}, deleted: map[string]bool{}, committed: map[string]bool{}, received: map[AttemptID]bool{},
 		delivered: map[taskKey]bool{},
 	}
 	spec := &Spec{ID: "j", MaxAttempts: w.rng.IntN(6), MaxResubmissions: w.rng.IntN(6)}
@@ -137,6 +138,9 @@ func (w *world) step(rough bool) {
 		w.actions(w.m.Step(Cancel{Reason: "chance"}))
 	case rough && p == 10 && w.rng.IntN(20) == 0:
 		w.actions(w.m.Step(Deadline{}))
+	case p == 11 && len(w.attempts) > 0:
+		ids := w.sorted()
+		w.actions(w.m.Step(Preempted{Attempt: ids[w.rng.IntN(len(ids))]}))
 	case p < 50:
 		w.launch(executor)
 	default:
@@ -187,6 +191,7 @@ func (w *world) launch(executor string) {
 	id := AttemptOf(l.GetId())
 	require.NotContains(w.t, w.attempts, id, "seed %d: an attempt's number came twice", w.seed)
 	require.False(w.t, w.delivered[taskKey{c.Stage, c.Task}], "seed %d: run again after rows went to the client", w.seed)
+	w.slots[id] = true
 	s := &simulated{id: id, executor: executor, sink: c.Sink}
 	spec := w.m.byID[c.Stage].spec.Tasks[c.Task]
 	require.Len(w.t, l.GetAssignments(), len(spec.Shuffle))
@@ -278,6 +283,9 @@ func (w *world) actions(actions []Action) {
 		switch a := a.(type) {
 		case CancelTask:
 			require.Contains(w.t, w.alive, a.Executor, "seed %d: cancel on a lost executor", w.seed)
+		case AttemptOver:
+			require.True(w.t, w.slots[a.Attempt], "seed %d: %v: its slot came back twice", w.seed, a.Attempt)
+			delete(w.slots, a.Attempt)
 		case DeleteFiles:
 			for _, p := range a.Paths {
 				w.deleted[p] = true
@@ -302,6 +310,7 @@ func (w *world) actions(actions []Action) {
 
 // final checks what must hold once everything is over.
 func (w *world) final() {
+	require.Empty(w.t, w.slots, "seed %d: slots did not come back", w.seed)
 	// Every data file is either committed or handed out for deletion, never both.
 	for p := range w.written {
 		require.True(w.t, w.committed[p] != w.deleted[p], "seed %d: %s committed %v deleted %v", w.seed, p, w.committed[p], w.deleted[p])
