@@ -270,7 +270,7 @@ func (l *loop) attempt(ctx context.Context, base *catalog.Table) (*attempt, Resu
 	if l.request.Operation == OpOverwrite && base.SnapshotID() != l.planned.SnapshotID() {
 		return a, Result{}, fmt.Errorf("%w: the table has changed since the statement was planned", ErrConflict)
 	}
-	files, err := dataFiles(l.planned, base, l.request.Files)
+	files, err := dataFiles(l.planned, base, l.request.Files, l.firstRowID(base))
 	if err != nil {
 		return a, Result{}, err
 	}
@@ -301,6 +301,16 @@ func (l *loop) attempt(ctx context.Context, base *catalog.Table) (*attempt, Resu
 		}
 	}
 	return a, Result{}, errors.New("the catalog accepted the commit but its answer does not hold the snapshot")
+}
+
+// firstRowID is where the row ids of an overwrite's files start, nil where iceberg-go assigns them itself: it does so for
+// appends and wants them spelled out for replacements.
+func (l *loop) firstRowID(base *catalog.Table) *int64 {
+	if l.request.Operation != OpOverwrite || base.FormatVersion() < 3 {
+		return nil
+	}
+	next := base.Iceberg().Metadata().NextRowID()
+	return &next
 }
 
 // unlessRefused is err unless it only repeats the catalog's refusal.

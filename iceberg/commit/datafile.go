@@ -12,8 +12,9 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-// dataFiles builds the files for a commit to base, a load of the table that planned may be older than.
-func dataFiles(planned, base *catalog.Table, messages []*seracv1.DataFile) ([]ice.DataFile, error) {
+// dataFiles builds the files for a commit to base, a load of the table that planned may be older than. firstRowID, if not
+// nil, is the row id of the first row (row lineage, format version 3); nil leaves row ids to the manifest list.
+func dataFiles(planned, base *catalog.Table, messages []*seracv1.DataFile, firstRowID *int64) ([]ice.DataFile, error) {
 	if err := checkSchema(planned, base); err != nil {
 		return nil, err
 	}
@@ -24,10 +25,15 @@ func dataFiles(planned, base *catalog.Table, messages []*seracv1.DataFile) ([]ic
 			return nil, fmt.Errorf("%w: %s is listed twice", ErrBadFile, m.GetPath())
 		}
 		seen[m.GetPath()] = true
-		var err error
-		if files[i], err = dataFile(planned, base, m); err != nil {
+		builder, err := dataFile(planned, base, m)
+		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrBadFile, m.GetPath(), err)
 		}
+		if firstRowID != nil {
+			builder.FirstRowID(*firstRowID)
+			*firstRowID += m.GetRecordCount()
+		}
+		files[i] = builder.Build()
 	}
 	return files, nil
 }
@@ -50,7 +56,7 @@ func checkSchema(planned, base *catalog.Table) error {
 	return nil
 }
 
-func dataFile(planned, base *catalog.Table, m *seracv1.DataFile) (ice.DataFile, error) {
+func dataFile(planned, base *catalog.Table, m *seracv1.DataFile) (*ice.DataFileBuilder, error) {
 	if m.GetSizeBytes() <= 0 {
 		return nil, fmt.Errorf("its size is %d bytes", m.GetSizeBytes())
 	}
@@ -80,7 +86,7 @@ func dataFile(planned, base *catalog.Table, m *seracv1.DataFile) (ice.DataFile, 
 		}
 		builder.SplitOffsets(offsets)
 	}
-	return builder.Build(), nil
+	return builder, nil
 }
 
 // byField is a statistic by field id as iceberg-go takes it; none is nil.
