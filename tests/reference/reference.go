@@ -1,0 +1,111 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/iceberg/scan"
+	"github.com/seracdb/serac/internal/duckdb"
+	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/tests/compare"
+)
+
+// DB is a DuckDB with a view per table of a schema.
+type DB struct {
+	tb   testing.TB
+	db   *duckdb.DB
+	conn *duckdb.Conn
+}
+
+// Open makes views of all tables of a schema as they are now. It is closed when the test ends.
+func Open(tb testing.TB, c *catalog.Catalog, schema string, threads int) *DB {
+	tb.Helper()
+	ctx := context.Background()
+	db, err := duckdb.Open(ctx, duckdb.Options{Threads: threads, TempDir: tb.TempDir()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	r := &DB{tb: tb, db: db, conn: conn}
+	names, err := c.Tables(ctx, schema)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, name := range names {
+		files := Files(tb, c, schema, name)
+		quoted := make([]string, len(files))
+		for i, f := range files {
+			quoted[i] = plan.QuoteString(f)
+		}
+		r.Exec(fmt.Sprintf("CREATE OR REPLACE VIEW %s AS SELECT * FROM read_parquet([%s])", plan.QuoteIdent(name), strings.Join(quoted, ", ")))
+	}
+	return r
+}
+
+// Files are the local paths of a table's data files now.
+func Files(tb testing.TB, c *catalog.Catalog, schema, name string) []string {
+	tb.Helper()
+	ctx := context.Background()
+	t, err := c.LoadTable(ctx, schema, name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	planned, err := scan.Plan(ctx, t, t.SnapshotID(), t.Columns(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var files []string
+	for _, task := range planned.Tasks {
+		files = append(files, strings.TrimPrefix(task.File.FilePath(), "file://"))
+	}
+	return files
+}
+
+// Exec runs a statement without a result.
+func (r *DB) Exec(sql string) {
+	r.tb.Helper()
+	if err := r.conn.Exec(context.Background(), sql); err != nil {
+		r.tb.Fatalf("reference: %v\n%s", err, sql)
+	}
+}
+
+// Query runs a query.
+func (r *DB) Query(sql string) *compare.Result {
+	r.tb.Helper()
+	result, err := r.Run(context.Background(), sql)
+	if err != nil {
+		r.tb.Fatalf("reference: %v\n%s", err, sql)
+	}
+	return result
+}
+
+// Run runs a query that may fail.
+func (r *DB) Run(ctx context.Context, sql string) (*compare.Result, error) {
+	stream, err := r.conn.Stream(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	result := compare.New(stream.Schema())
+	for {
+		batch, err := stream.Next()
+		if errors.Is(err, io.EOF) {
+			return result, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		result.Add(batch)
+		batch.Release()
+	}
+}
