@@ -53,3 +53,46 @@ func (JobStarted) isEvent()       {}
 func (TaskLaunched) isEvent()     {}
 func (TaskEnded) isEvent()        {}
 func (JobEnded) isEvent()         {}
+
+// emit logs an event and passes it on.
+func (c *Cluster) emit(e Event) {
+	c.log(e)
+	if c.o.Listener != nil {
+		c.o.Listener(e)
+	}
+}
+
+// log is the listener that writes the log.
+func (c *Cluster) log(e Event) {
+	l := c.o.Logger
+	switch e := e.(type) {
+	case ExecutorAttached:
+		l.Info("executor attached", "executor", e.Executor.ID, "address", e.Executor.FlightAddress, "slots", e.Executor.Slots, "memory", e.Executor.MemoryBytes)
+	case ExecutorRefused:
+		l.Warn("executor refused", "executor", e.ID, "address", e.Address, "reason", e.Reason)
+	case ExecutorDraining:
+		l.Info("executor drains", "executor", e.ID)
+	case ExecutorLost:
+		if e.Reason == "" {
+			l.Info("executor left", "executor", e.ID)
+		} else {
+			l.Warn("executor lost", "executor", e.ID, "reason", e.Reason)
+		}
+	case JobStarted:
+		l.Debug("job started", "job", e.Job, "stages", e.Stages, "tasks", e.Tasks)
+	case TaskLaunched:
+		l.Debug("task launched", "job", e.Job, "attempt", e.Attempt, "executor", e.Executor)
+	case TaskEnded:
+		if e.Err != nil {
+			l.Info("task failed", "job", e.Job, "attempt", e.Attempt, "executor", e.Executor, "error", e.Err)
+		} else {
+			l.Debug("task finished", "job", e.Job, "attempt", e.Attempt, "executor", e.Executor)
+		}
+	case JobEnded:
+		if e.Err != nil {
+			l.Info("job failed", "job", e.Job, "error", e.Err, "retries", e.Progress.Retries)
+		} else {
+			l.Debug("job finished", "job", e.Job, "tasks", e.Progress.TasksDone, "retries", e.Progress.Retries)
+		}
+	}
+}

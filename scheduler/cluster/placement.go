@@ -1,0 +1,149 @@
+package cluster
+
+import (
+	"hash/fnv"
+
+	"github.com/seracdb/serac/scheduler/job"
+)
+
+// dispatch launches tasks as long as there are free slots and tasks that may run. The job with the fewest running tasks
+// goes first, then the one that has waited longest since its last launch: a small job does not wait for a large one to
+// end, and equal jobs take turns.
+func (c *Cluster) dispatch() {
+	if c.closed {
+		return
+	}
+	free := 0
+	for _, e := range c.executors {
+		free += max(0, e.free())
+	}
+	for free > 0 {
+		r := c.nextRun()
+		if r == nil {
+			return
+		}
+		candidate, ok := r.m.Next()
+		if !ok {
+			return
+		}
+		e := c.place(candidate)
+		if e == nil {
+			return
+		}
+		c.launch(r, candidate, e)
+		free--
+	}
+	c.makeWay()
+}
+
+// nextRun is the run whose turn it is; nil when none has a task to launch.
+func (c *Cluster) nextRun() *Run {
+	var best *Run
+	for _, r := range c.runs {
+		if best != nil && (r.active > best.active || r.active == best.active && r.turn >= best.turn) {
+			continue
+		}
+		if r.m.HasNext() {
+			best = r
+		}
+	}
+	return best
+}
+
+// place chooses the executor for a task: one of those that are loaded least, to within one task, and among them
+//
+//  1. not the one where the task's last attempt failed, unless it is the only one with a free slot,
+//  2. the one that holds the largest part of the task's shuffle input,
+//  3. the one that always gets this file, for the sake of its cache (rendezvous hashing).
+//
+// An executor that holds most of the shuffle input is taken even if others are loaded less.
+func (c *Cluster) place(t job.Candidate) *executor {
+	least := -1.0
+	eligible := func(e *executor, avoid bool) bool { return e.free() > 0 && (avoid || e.info.ID != t.Avoid) }
+	avoid := true // whether the avoided executor must do
+	for _, e := range c.executors {
+		if eligible(e, false) {
+			avoid = false
+		}
+	}
+	for _, e := range c.executors {
+		if eligible(e, avoid) && (least < 0 || e.load() < least) {
+			least = e.load()
+		}
+	}
+	for i, share := range t.Prefer {
+		e := c.executors[share.Executor]
+		if e == nil || !eligible(e, avoid) || share.Bytes == 0 {
+			continue
+		}
+		if most := i == 0 && share.Bytes*3 >= share.Of*2; most || e.level(least) {
+			return e
+		}
+	}
+	var best *executor
+	var bestScore uint64
+	for _, e := range c.executors {
+		if !eligible(e, avoid) || !e.level(least) {
+			continue
+		}
+		if score := rendezvous(t, e); best == nil || score > bestScore || score == bestScore && e.info.ID < best.info.ID {
+			best, bestScore = e, score
+		}
+	}
+	return best
+}
+
+// level says whether the executor is loaded no more than the least loaded one, to within one task.
+func (e *executor) level(least float64) bool { return e.load() < least+1/float64(e.info.Slots)-1e-9 }
+
+// rendezvous scores a pair of a task and an executor, the same way every time. Tasks without a file are spread by their
+// stage and number.
+func rendezvous(t job.Candidate, e *executor) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(e.info.ID))
+	if t.File != "" {
+		_, _ = h.Write([]byte(t.File))
+	} else {
+		_, _ = h.Write([]byte{byte(t.Stage), byte(t.Task), byte(t.Task >> 8), byte(t.Task >> 16)})
+	}
+	// FNV's last bytes hardly reach the high bits, which decide.
+	x := h.Sum64()
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	return x ^ x>>33
+}
+
+// launch starts a task on an executor that has a free slot.
+func (c *Cluster) launch(r *Run, t job.Candidate, e *executor) {
+	l, err := r.m.Launch(t.Stage, t.Task, e.info.ID)
+	if err != nil {
+		// The machine and the cluster disagree about an executor or a task: a fault of ours, which must not become a
+		// busy loop.
+		c.step(r, job.Fail{Failure: internal(err)})
+		return
+	}
+	c.turn++
+	r.turn = c.turn
+	r.active++
+	e.info.TasksRunning++
+	c.emit(TaskLaunched{Job: r.spec.ID, Attempt: job.AttemptOf(l.GetId()), Executor: e.info.ID})
+	c.send(e, outgoing{launch: l})
+}
+
+// makeWay breaks the one deadlock that slots can run into: a result task must run again whose turn it is, while later
+// result tasks of the same job hold slots, waiting for their turn. The last of them gives way.
+func (c *Cluster) makeWay() {
+	for _, r := range c.runs {
+		if !r.m.HasNext() {
+			continue
+		}
+		t, ok := r.m.Next()
+		if !ok || t.Sink != job.Result {
+			continue
+		}
+		if a, ok := r.lastResultAfter(t); ok {
+			c.step(r, job.Preempted{Attempt: a})
+			c.dispatch() // ends: every round has one running result task less
+			return
+		}
+	}
+}
