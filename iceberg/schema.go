@@ -52,7 +52,7 @@ func fieldTree(fields []ice.NestedField) ([]Field, error) {
 		}
 		out[i] = Field{ID: int32(f.ID), Name: f.Name, Type: t, Required: f.Required, Iceberg: f.Type}
 		if f.InitialDefault != nil {
-			if out[i].Initial, err = EncodeValue(f.Type, f.InitialDefault); err != nil {
+			if out[i].Initial, err = encodeDefault(f.Type, f.InitialDefault); err != nil {
 				return nil, fmt.Errorf("initial default of field %s: %w", f.Name, err)
 			}
 		}

@@ -125,12 +125,13 @@ func find(columns []*column, id int32) *column {
 
 // stable says that the names inside a field are the same in every schema of the table, so that every file with field ids
 // has them, and that no field inside has an initial default. Then DuckDB, which matches the fields inside a column by name,
-// reads it as the schema says.
+// reads it as the schema says. Names that are no identifiers do not count: writers spell them differently in files
+// ("a b" as "a_x20b").
 func stable(field *iceberg.Field, schemas []*ice.Schema) bool {
 	if len(field.Children) == 0 {
 		return true
 	}
-	if len(schemas) == 0 {
+	if len(schemas) == 0 || !identifiers(field.Children) {
 		return false
 	}
 	for _, s := range schemas {
@@ -141,6 +142,20 @@ func stable(field *iceberg.Field, schemas []*ice.Schema) bool {
 		}
 	}
 	return !hasInitial(field.Children)
+}
+
+func identifiers(fields []iceberg.Field) bool {
+	for i := range fields {
+		for j, c := range fields[i].Name {
+			if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (j == 0 || c < '0' || c > '9') {
+				return false
+			}
+		}
+		if !identifiers(fields[i].Children) {
+			return false
+		}
+	}
+	return true
 }
 
 func hasInitial(fields []iceberg.Field) bool {

@@ -73,7 +73,8 @@ func dateText(t time.Time, layout, zone string) string {
 	if year := t.Year(); year <= 0 {
 		// Year 0 is 1 BC; years repeat every 400, leap days included, so the rest of the date stays.
 		text := t.AddDate(400*(1-year/400), 0, 0).Format(layout)
-		return fmt.Sprintf("%04d%s (BC)%s", 1-year, text[4:], zone)
+		const monthDay = len("-01-02")
+		return fmt.Sprintf("%04d%s (BC)%s%s", 1-year, text[4:4+monthDay], text[4+monthDay:], zone)
 	} else if year > 9999 {
 		text := t.AddDate(-400*((year-9999+399)/400), 0, 0).Format(layout)
 		return strconv.Itoa(year) + text[4:] + zone
