@@ -1,0 +1,247 @@
+package bind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// Binder binds queries on a pool of planner databases. It is safe for concurrent use.
+type Binder struct {
+	free chan *planner // nil entries are opened on demand
+}
+
+// New makes a Binder that binds up to size statements at once. The databases open when they are first needed. Close it.
+func New(size int) *Binder {
+	b := &Binder{free: make(chan *planner, max(size, 1))}
+	for range cap(b.free) {
+		b.free <- nil
+	}
+	return b
+}
+
+// Close waits for running statements and closes the databases.
+func (b *Binder) Close() error {
+	var err error
+	for range cap(b.free) {
+		if p := <-b.free; p != nil {
+			err = errors.Join(err, p.close())
+		}
+	}
+	return err
+}
+
+// use runs f on a planner of the pool. A planner on which clean-up failed is thrown away.
+func (b *Binder) use(ctx context.Context, f func(*planner) error) (err error) {
+	var p *planner
+	select {
+	case p = <-b.free:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { b.free <- p }()
+	if p == nil {
+		if p, err = newPlanner(context.WithoutCancel(ctx)); err != nil {
+			return fmt.Errorf("open the planner's database: %w", err)
+		}
+	}
+	err = f(p)
+	if cleanup := p.end(context.WithoutCancel(ctx)); cleanup != nil {
+		err = errors.Join(err, p.close())
+		p = nil
+	}
+	return err
+}
+
+// References are all references to base tables in a query, each once.
+func (b *Binder) References(ctx context.Context, sql string) ([]Ref, error) {
+	var out []Ref
+	err := b.use(ctx, func(p *planner) error {
+		tree, err := p.syntaxTree(ctx, sql)
+		if err != nil {
+			return statementError(err)
+		}
+		out = distinct(tree.tables())
+		return nil
+	})
+	return out, err
+}
+
+// Bind binds a query. A fault of the statement is an *Error, a table that is not there the Resolver's error.
+func (b *Binder) Bind(ctx context.Context, req Request) (*Bound, error) {
+	var out *Bound
+	err := b.use(ctx, func(p *planner) error {
+		var err error
+		out, err = p.bind(ctx, req)
+		return err
+	})
+	return out, err
+}
+
+// binding is one statement on its way through a planner.
+type binding struct {
+	*planner
+	req    Request
+	tree   *statement
+	nodes  []tableNode
+	tables map[string]*Table // by reference
+	byKey  map[string]*Table
+	text   string // what is bound: the request's text, or the rewritten one
+}
+
+func (p *planner) bind(ctx context.Context, req Request) (*Bound, error) {
+	tree, err := p.syntaxTree(ctx, req.SQL)
+	if err != nil {
+		return nil, statementError(err)
+	}
+	b := &binding{planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL}
+	out := &Bound{Params: tree.params()}
+	for _, ref := range distinct(b.nodes) {
+		t, err := req.Resolve(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		b.tables[ref.key()] = t
+		b.byKey[t.Key] = t
+		out.Tables = append(out.Tables, t)
+	}
+	if err := p.begin(ctx, req, b.byKey); err != nil {
+		return nil, err
+	}
+	if err := b.views(ctx); err != nil {
+		return nil, err
+	}
+	rewritten, rewriteErr := b.rewrite(ctx)
+	if b.mustRewrite() {
+		if rewriteErr != nil {
+			return nil, rewriteErr
+		}
+		b.text = rewritten.sql
+	}
+	if err := b.describe(ctx, out); err != nil {
+		return nil, err
+	}
+	if err := b.ladder(ctx, out, rewritten); err != nil {
+		return nil, err
+	}
+	b.whole(out, rewritten, rewriteErr)
+	if out.Plan == nil && out.Whole == nil {
+		return nil, &Error{Message: "the statement cannot be planned: " + out.Reason}
+	}
+	return out, nil
+}
+
+// views puts views where the statement's names look for them.
+func (b *binding) views(ctx context.Context) error {
+	for _, n := range b.nodes {
+		parts := n.ref.Parts
+		catalog, schema, name := b.req.Catalog, b.req.Schema, parts[len(parts)-1]
+		if len(parts) > 1 {
+			schema = parts[len(parts)-2]
+		}
+		if len(parts) > 2 {
+			catalog = parts[len(parts)-3]
+		}
+		if err := b.view(ctx, catalog, schema, name, b.tables[n.ref.key()].Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe finds the result's columns.
+func (b *binding) describe(ctx context.Context, out *Bound) error {
+	names, types, schema, err := b.conn.Describe(ctx, b.text)
+	if err != nil {
+		return statementError(err)
+	}
+	out.Arrow = schema
+	for i, name := range names {
+		t, err := plan.ParseType(types[i])
+		if err != nil {
+			return fmt.Errorf("result column %s: %w", name, err)
+		}
+		out.Columns = append(out.Columns, plan.Column{Name: name, Type: t, Nullable: true})
+	}
+	return nil
+}
+
+// ladder takes the first rung on which the plan can be expressed.
+func (b *binding) ladder(ctx context.Context, out *Bound, rewritten *rewritten) error {
+	n, err := b.importPlan(ctx, b.text, true, out.Columns)
+	if err == nil {
+		out.Plan = n
+		return nil
+	}
+	reason, ok := unsupported(err)
+	if !ok {
+		return err
+	}
+	out.Reason = "optimised plan: " + reason
+	if rewritten == nil {
+		return nil
+	}
+	n, err = b.importPlan(ctx, rewritten.sql, false, out.Columns)
+	if err == nil {
+		out.Plan = n
+		return nil
+	}
+	if reason, ok = unsupported(err); !ok {
+		return err
+	}
+	out.Reason += "; plan as bound: " + reason
+	return nil
+}
+
+func (b *binding) importPlan(ctx context.Context, sql string, optimise bool, want plan.Schema) (plan.Node, error) {
+	text, err := b.plan(ctx, sql, optimise)
+	if err != nil {
+		return nil, err
+	}
+	im := &importer{tables: b.byKey, optimised: optimise}
+	n, err := im.read(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := sameTypes(n.Schema(), want); err != nil {
+		return nil, err
+	}
+	return prunable(n)
+}
+
+// sameTypes guards against a plan that says something else than DESCRIBE did.
+func sameTypes(got, want plan.Schema) error {
+	if len(got) != len(want) {
+		return &unsupportedError{fmt.Sprintf("%d columns where the statement has %d", len(got), len(want))}
+	}
+	for i := range got {
+		if !got[i].Type.Equal(want[i].Type) {
+			return &unsupportedError{fmt.Sprintf("column %s has type %s where the statement has %s", want[i].Name, got[i].Type, want[i].Type)}
+		}
+	}
+	return nil
+}
+
+// unsupported is why an error sends the statement to the next rung; false for an error that ends it.
+func unsupported(err error) (string, bool) {
+	var u *unsupportedError
+	if errors.As(err, &u) {
+		return u.what, true
+	}
+	var s *serializeError
+	if errors.As(err, &s) {
+		return firstLine(s.message), true
+	}
+	if isStatementFault(err) {
+		return firstLine(err.Error()), true
+	}
+	return "", false
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

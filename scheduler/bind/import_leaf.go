@@ -1,0 +1,193 @@
+package bind
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/seracdb/serac/plan"
+)
+
+func (im *importer) get(op *opJSON) (imported, error) {
+	if len(op.TableFilters.Filters) > 0 {
+		return imported{}, fmt.Errorf("filters inside the scan")
+	}
+	if op.OrdinalityIndex != nil && *op.OrdinalityIndex != noIndex {
+		return imported{}, fmt.Errorf("table function %s with ordinality", op.Name)
+	}
+	if len(op.ExtraInfo.SampleOptions) > 0 && string(op.ExtraInfo.SampleOptions) != "null" {
+		return imported{}, fmt.Errorf("a sample inside the scan")
+	}
+	if op.Name == scanFunction {
+		return im.scan(op)
+	}
+	return im.tableFunction(op)
+}
+
+// outputColumns are the positions, among the function's columns, of the operator's output.
+func outputColumns(op *opJSON, width int) ([]int, error) {
+	var out []int
+	read := make([]int, len(op.ColumnIndexes))
+	for i, c := range op.ColumnIndexes {
+		if c.Index == noIndex {
+			read[i] = 0 // a row id that nothing can use: any column gives the row count
+		} else {
+			read[i] = int(c.Index)
+		}
+		if read[i] >= width {
+			return nil, fmt.Errorf("column %d of %d", c.Index, width)
+		}
+		if len(c.Children) > 0 {
+			return nil, fmt.Errorf("a part of column %d", c.Index)
+		}
+	}
+	if len(op.ProjectionIDs) == 0 {
+		return read, nil
+	}
+	for _, p := range op.ProjectionIDs {
+		if p < 0 || p >= len(read) {
+			return nil, fmt.Errorf("projected column %d of %d", p, len(read))
+		}
+		out = append(out, read[p])
+	}
+	return out, nil
+}
+
+func (im *importer) scan(op *opJSON) (imported, error) {
+	if len(op.Parameters) != 1 {
+		return imported{}, fmt.Errorf("a scan with %d arguments", len(op.Parameters))
+	}
+	var key string
+	if err := json.Unmarshal(op.Parameters[0].Value, &key); err != nil {
+		return imported{}, err
+	}
+	t, ok := im.tables[key]
+	if !ok {
+		return imported{}, fmt.Errorf("a scan of an unknown table")
+	}
+	columns, err := outputColumns(op, len(t.Columns))
+	if err != nil {
+		return imported{}, err
+	}
+	n := &plan.IcebergScan{Leaf: im.leaf(), TableKey: t.Key, SnapshotID: t.SnapshotID, EstimatedRows: t.Rows, EstimatedBytes: t.Bytes}
+	for _, c := range columns {
+		n.Columns = append(n.Columns, t.Columns[c])
+	}
+	return im.simple(op, n)
+}
+
+// tableFunction reads a call. Its node has all the function's columns; a projection above picks the wanted ones.
+func (im *importer) tableFunction(op *opJSON) (imported, error) {
+	own, err := schemaOf(op.ReturnedTypes, op.Names)
+	if err != nil {
+		return imported{}, err
+	}
+	columns, err := outputColumns(op, len(own))
+	if err != nil {
+		return imported{}, err
+	}
+	n := &plan.TableFunction{Name: op.Name, Out: own}
+	switch len(op.Children) {
+	case 0:
+		n.Leaf = im.leaf()
+		for _, p := range op.Parameters {
+			arg, err := importConstant(p)
+			if err != nil {
+				return imported{}, err
+			}
+			n.Args = append(n.Args, arg)
+		}
+	case 1:
+		in, err := im.op(op.Children[0])
+		if err != nil {
+			return imported{}, err
+		}
+		n.Input, n.InputArgs, n.Kept = in.Node, len(op.InputTypes), op.ProjectedInput
+		for i, k := range op.ProjectedInput {
+			schema := in.Node.Schema()
+			if k < 0 || k >= len(schema) {
+				return imported{}, fmt.Errorf("input column %d of %d", k, len(schema))
+			}
+			n.Out = append(n.Out, schema[k])
+			columns = append(columns, len(own)+i)
+		}
+		if len(op.ProjectedInput) == 0 {
+			n.Kept = nil
+		}
+	default:
+		return imported{}, fmt.Errorf("a table function with %d inputs", len(op.Children))
+	}
+	for _, p := range op.NamedParameters {
+		value, err := importConstant(p.Value)
+		if err != nil {
+			return imported{}, err
+		}
+		n.NamedArgs = append(n.NamedArgs, plan.NamedArg{Name: p.Key, Value: value})
+	}
+	out, err := narrowed(imported{Node: n}, columns)
+	if err != nil {
+		return imported{}, err
+	}
+	return im.simple(op, out.Node)
+}
+
+// chunkGet reads a relation of constants, which DuckDB stores by column.
+func (im *importer) chunkGet(op *opJSON) (imported, error) {
+	out, err := schemaOf(op.ChunkTypes, nil)
+	if err != nil {
+		return imported{}, err
+	}
+	n := &plan.Values{Leaf: im.leaf(), Out: out}
+	if op.Collection == nil {
+		return imported{}, fmt.Errorf("no rows")
+	}
+	for c, column := range op.Collection.Values {
+		if n.Rows == nil {
+			n.Rows = make([][]plan.Expr, len(column))
+			for r := range n.Rows {
+				n.Rows[r] = make([]plan.Expr, len(out))
+			}
+		}
+		if c >= len(out) || len(column) != len(n.Rows) {
+			return imported{}, fmt.Errorf("columns of different lengths")
+		}
+		for r, v := range column {
+			v.Type = op.ChunkTypes[c]
+			if n.Rows[r][c], err = importConstant(v); err != nil {
+				return imported{}, err
+			}
+		}
+	}
+	return im.simple(op, n)
+}
+
+func (im *importer) expressionGet(op *opJSON) (imported, error) {
+	out, err := schemaOf(op.ExprTypes, nil)
+	if err != nil {
+		return imported{}, err
+	}
+	if len(op.Children) != 1 || op.Children[0].Type != "LOGICAL_DUMMY_SCAN" {
+		return imported{}, fmt.Errorf("values over another input")
+	}
+	var rows [][]*exprJSON
+	if err := decode(op.Expressions, &rows); err != nil {
+		return imported{}, err
+	}
+	n := &plan.Values{Leaf: im.leaf(), Out: out}
+	s := &scope{}
+	for _, row := range rows {
+		exprs, err := s.exprs(row)
+		if err != nil {
+			return imported{}, err
+		}
+		n.Rows = append(n.Rows, exprs)
+	}
+	return im.simple(op, n)
+}
+
+func (im *importer) cteRef(op *opJSON) (imported, error) {
+	out, err := schemaOf(op.ChunkTypes, op.BoundNames)
+	if err != nil {
+		return imported{}, err
+	}
+	return im.simple(op, &plan.CTERef{Index: int(op.CTEIndex), Recurring: op.IsRecurring, Out: out})
+}

@@ -1,0 +1,170 @@
+package bind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/seracdb/serac/internal/duckdb"
+	"github.com/seracdb/serac/plan"
+)
+
+// disabledOptimizers are the late passes after which DuckDB's plan no longer says what type a column has.
+const disabledOptimizers = "column_lifetime,compressed_materialization,sum_rewriter"
+
+// planner is one DuckDB that parses and binds. One statement uses it at a time.
+type planner struct {
+	db   *duckdb.DB
+	conn *duckdb.Conn
+
+	mu     sync.Mutex
+	tables map[string]*Table // what stands behind the keys of the current statement; DuckDB asks from its own threads
+
+	views    map[string]string // the key behind each view, by the view's quoted name
+	schemas  map[string]bool   // by quoted name
+	catalogs map[string]bool   // by lower-case name
+	settings []string          // names set for the current statement
+}
+
+func newPlanner(ctx context.Context) (*planner, error) {
+	db, err := duckdb.Open(ctx, duckdb.Options{Threads: 1, Settings: map[string]string{"disabled_optimizers": disabledOptimizers}})
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{db: db, views: map[string]string{}, schemas: map[string]bool{}, catalogs: map[string]bool{}}
+	if err = db.RegisterStubScan(scanFunction, p.stub); err == nil {
+		if p.conn, err = db.Conn(ctx); err == nil {
+			err = p.conn.Exec(ctx, "SET enable_external_access = false")
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *planner) close() error {
+	var err error
+	if p.conn != nil {
+		err = p.conn.Close()
+	}
+	return errors.Join(err, p.db.Close())
+}
+
+// stub answers DuckDB's question what a table looks like.
+func (p *planner) stub(key string) ([]duckdb.StubColumn, uint64, error) {
+	p.mu.Lock()
+	t := p.tables[key]
+	p.mu.Unlock()
+	if t == nil {
+		return nil, 0, fmt.Errorf("table %s is not part of this statement", key)
+	}
+	columns := make([]duckdb.StubColumn, len(t.Columns))
+	for i, c := range t.Columns {
+		columns[i] = duckdb.StubColumn{Name: c.Name, Type: c.Type.SQL()}
+	}
+	return columns, uint64(max(t.Rows, 1)), nil
+}
+
+// begin makes a statement's tables and settings known.
+func (p *planner) begin(ctx context.Context, req Request, tables map[string]*Table) error {
+	p.mu.Lock()
+	p.tables = tables
+	p.mu.Unlock()
+	for name, value := range req.Settings {
+		if !isName(name) {
+			return &Error{Message: fmt.Sprintf("%q is not the name of a setting", name)}
+		}
+		if err := p.conn.Exec(ctx, "SET "+name+" = "+plan.QuoteString(value)); err != nil {
+			return fmt.Errorf("setting %s: %w", name, err)
+		}
+		p.settings = append(p.settings, name)
+	}
+	if err := p.schema(ctx, req.Catalog, req.Schema); err != nil {
+		return err
+	}
+	return p.conn.Exec(ctx, "USE "+plan.QuoteIdent(req.Catalog)+"."+plan.QuoteIdent(req.Schema))
+}
+
+// end takes back what begin set. Its failure makes the planner unusable.
+func (p *planner) end(ctx context.Context) error {
+	for _, name := range p.settings {
+		if err := p.conn.Exec(ctx, "RESET "+name); err != nil {
+			return err
+		}
+	}
+	p.settings = nil
+	p.mu.Lock()
+	p.tables = nil
+	p.mu.Unlock()
+	return nil
+}
+
+func isName(s string) bool {
+	for _, r := range s {
+		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (p *planner) schema(ctx context.Context, catalog, schema string) error {
+	if c := strings.ToLower(catalog); !p.catalogs[c] {
+		if err := p.conn.Exec(ctx, "ATTACH IF NOT EXISTS ':memory:' AS "+plan.QuoteIdent(catalog)); err != nil {
+			return fmt.Errorf("catalog %s: %w", catalog, err)
+		}
+		p.catalogs[c] = true
+	}
+	name := plan.QuoteIdent(catalog) + "." + plan.QuoteIdent(schema)
+	if !p.schemas[name] {
+		if err := p.conn.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+name); err != nil {
+			return fmt.Errorf("schema %s.%s: %w", catalog, schema, err)
+		}
+		p.schemas[name] = true
+	}
+	return nil
+}
+
+// view puts a view of a table at a name, unless it is there already.
+func (p *planner) view(ctx context.Context, catalog, schema, name, key string) error {
+	full := plan.QuoteIdent(catalog) + "." + plan.QuoteIdent(schema) + "." + plan.QuoteIdent(name)
+	if p.views[full] == key {
+		return nil
+	}
+	if err := p.schema(ctx, catalog, schema); err != nil {
+		return err
+	}
+	err := p.conn.Exec(ctx, "CREATE OR REPLACE VIEW "+full+" AS SELECT * FROM "+scanFunction+"("+plan.QuoteString(key)+")")
+	if err != nil {
+		return fmt.Errorf("table %s.%s.%s: %w", catalog, schema, name, err)
+	}
+	p.views[full] = key
+	return nil
+}
+
+// syntaxTree parses a SELECT.
+func (p *planner) syntaxTree(ctx context.Context, sql string) (*statement, error) {
+	text, err := p.conn.Text(ctx, "SELECT json_serialize_sql("+plan.QuoteString(sql)+"::VARCHAR)::VARCHAR")
+	if err != nil {
+		return nil, err
+	}
+	return parseStatement(text)
+}
+
+// text writes a syntax tree back as SQL.
+func (p *planner) text(ctx context.Context, s *statement) (string, error) {
+	doc, err := s.json()
+	if err != nil {
+		return "", err
+	}
+	return p.conn.Text(ctx, "SELECT json_deserialize_sql("+plan.QuoteString(doc)+"::JSON)::VARCHAR")
+}
+
+// plan binds a SELECT and returns its plan as JSON.
+func (p *planner) plan(ctx context.Context, sql string, optimise bool) (string, error) {
+	return p.conn.Text(ctx, fmt.Sprintf("SELECT json_serialize_plan(%s::VARCHAR, optimize := %t, skip_null := true)::VARCHAR",
+		plan.QuoteString(sql), optimise))
+}

@@ -1,0 +1,182 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// rewritten is a statement with every table reference replaced by a generated name, its clock and session functions by
+// constants, and its parameters by their values.
+type rewritten struct {
+	sql    string
+	scans  []string          // generated names
+	tables map[string]*Table // behind the generated names
+	// columns are the column names that the text has, in lower case; nil when it may mean any column of its tables.
+	columns names
+}
+
+// mustRewrite says that the text cannot be bound as it stands: DuckDB's views know no time travel, and parameters need
+// their values.
+func (b *binding) mustRewrite() bool {
+	if len(b.req.Params) > 0 {
+		return true
+	}
+	for _, n := range b.nodes {
+		if n.ref.At != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// rewrite makes the statement's text over generated names, and views behind them.
+func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
+	tree, err := b.tree.clone()
+	if err != nil {
+		return nil, err
+	}
+	out := &rewritten{tables: map[string]*Table{}}
+	nodes := tree.tables()
+	prefixes := map[string]string{} // "schema.table" and "catalog.schema.table" to the alias that stands for it
+	nameOf := map[string]string{}   // by reference
+	aliases := map[string]string{}  // alias to reference
+	for _, n := range nodes {
+		key := n.ref.key()
+		t := b.tables[key]
+		name, ok := nameOf[key]
+		if !ok {
+			name = fmt.Sprintf("scan_%d", len(out.scans))
+			nameOf[key] = name
+			out.scans = append(out.scans, name)
+			out.tables[name] = t
+			if err := b.view(ctx, b.req.Catalog, b.req.Schema, name, t.Key); err != nil {
+				return nil, err
+			}
+		}
+		alias, _ := n.node["alias"].(string)
+		if alias == "" {
+			alias = n.ref.Parts[len(n.ref.Parts)-1]
+			if other, ok := aliases[strings.ToLower(alias)]; ok && other != key {
+				alias = name
+			}
+			aliases[strings.ToLower(alias)] = key
+			prefixes[strings.ToLower(t.Schema+"."+t.Name)] = alias
+			prefixes[strings.ToLower(t.Catalog+"."+t.Schema+"."+t.Name)] = alias
+			prefixes[strings.ToLower(strings.Join(n.ref.Parts, "."))] = alias
+		}
+		n.node["catalog_name"], n.node["schema_name"], n.node["table_name"], n.node["alias"] = "", "", name, alias
+		delete(n.node, "at_clause")
+	}
+	r := &treeRewriter{prefixes: prefixes, taken: takenNames(tree.tree, b.byKey), params: b.req.Params}
+	if err := r.rewrite(tree.tree); err != nil {
+		return nil, err
+	}
+	if err := b.replace(ctx, r.replacements); err != nil {
+		return nil, err
+	}
+	out.columns = namedColumns(tree.tree)
+	if out.sql, err = b.planner.text(ctx, tree); err != nil {
+		return nil, fmt.Errorf("write the statement back: %w", err)
+	}
+	out.sql = strings.TrimRight(strings.TrimSpace(out.sql), ";")
+	again, err := b.syntaxTree(ctx, out.sql)
+	if err != nil {
+		return nil, fmt.Errorf("read the rewritten statement: %w", err)
+	}
+	if where := differ(tree.tree, again.tree, ""); where != "" {
+		return nil, fmt.Errorf("the statement's text changes when it is written back (%s)", where)
+	}
+	return out, nil
+}
+
+// treeRewriter changes a syntax tree in place. Nodes that become constants are collected: their values come later.
+type treeRewriter struct {
+	prefixes     map[string]string
+	taken        names // names that columns or aliases have: not the clock's
+	params       []*plan.Constant
+	replacements []*replacement
+}
+
+func (r *treeRewriter) rewrite(v any) error {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if err := r.rewrite(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, child := range v {
+			if err := r.rewrite(child); err != nil {
+				return err
+			}
+		}
+		switch v["class"] {
+		case "COLUMN_REF":
+			r.shorten(v)
+			r.sessionValue(v)
+		case "FUNCTION":
+			r.sessionValue(v)
+		case "PARAMETER":
+			return r.parameter(v)
+		}
+		if _, ok := v["named_param_map"]; ok && len(r.params) > 0 {
+			v["named_param_map"] = []any{}
+		}
+	}
+	return nil
+}
+
+// shorten drops catalog and schema from a column's name: the table has an alias now.
+func (r *treeRewriter) shorten(node map[string]any) {
+	list, _ := node["column_names"].([]any)
+	parts := make([]string, len(list))
+	for i, p := range list {
+		parts[i], _ = p.(string)
+	}
+	for n := min(3, len(parts)-1); n >= 2; n-- {
+		if alias, ok := r.prefixes[strings.ToLower(strings.Join(parts[:n], "."))]; ok {
+			node["column_names"] = append([]any{alias}, list[n:]...)
+			return
+		}
+	}
+}
+
+// differ finds where two syntax trees differ beyond positions in the text; "" when they do not.
+func differ(a, b any, path string) string {
+	switch a := a.(type) {
+	case map[string]any:
+		bm, ok := b.(map[string]any)
+		if !ok {
+			return path
+		}
+		for key, av := range a {
+			if key == "query_location" || key == "named_param_map" {
+				continue
+			}
+			if where := differ(av, bm[key], path+"."+key); where != "" {
+				return where
+			}
+		}
+		return ""
+	case []any:
+		bl, ok := b.([]any)
+		if !ok && len(a) > 0 || len(a) != len(bl) {
+			return path
+		}
+		for i := range a {
+			if where := differ(a[i], bl[i], path); where != "" {
+				return where
+			}
+		}
+		return ""
+	default:
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			return path
+		}
+		return ""
+	}
+}
