@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	ice "github.com/apache/iceberg-go"
 
@@ -108,7 +109,10 @@ func (st *statement) createTable(ctx context.Context, name sql.Name, columns []i
 	if len(o.PartitionedBy) > 0 {
 		terms := make([]iceberg.PartitionTerm, len(o.PartitionedBy))
 		for i, t := range o.PartitionedBy {
-			terms[i] = iceberg.PartitionTerm{Transform: t.Transform, Param: t.Param, Column: t.Column}
+			terms[i] = iceberg.PartitionTerm{Transform: t.Transform, Column: strings.Join(t.Column, ".")}
+			if t.Param > 0 {
+				terms[i].Transform = fmt.Sprintf("%s[%d]", t.Transform, t.Param)
+			}
 		}
 		if spec, err = iceberg.NewPartitionSpec(schema, terms); err != nil {
 			return nil, statementError("create table %s: %w", name, err)

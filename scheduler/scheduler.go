@@ -199,7 +199,19 @@ func (s *Scheduler) TableSchema(ctx context.Context, name, schema, table string)
 	if err != nil {
 		return nil, err
 	}
-	return s.opts.Binder.TableSchema(ctx, t.Columns())
+	nulls := make([]string, len(t.Columns()))
+	for i, c := range t.Columns() {
+		nulls[i] = fmt.Sprintf("CAST(NULL AS %s) AS %s", c.Type.SQL(), plan.QuoteIdent(c.Name))
+	}
+	bound, err := st.bind(ctx, "SELECT "+strings.Join(nulls, ", "))
+	if err != nil {
+		return nil, err
+	}
+	fields := bound.Arrow.Fields()
+	for i, c := range t.Columns() {
+		fields[i].Nullable = c.Nullable
+	}
+	return arrow.NewSchema(fields, nil), nil
 }
 
 func (s *Scheduler) checkCatalog(name string) error {

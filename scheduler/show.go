@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/engine"
 	"github.com/seracdb/serac/scheduler/sql"
 )
@@ -189,8 +190,11 @@ func (st *statement) changeSession(ctx context.Context) error {
 			return err
 		}
 		if _, own := querySettings[name]; !own {
-			if err := st.opts.Binder.CheckSetting(ctx, name, p.Value); err != nil {
-				return statementError("setting %s: %w", name, err)
+			// DuckDB judges its own settings: a trivial query is bound under the new value.
+			if _, err := st.opts.Binder.Bind(ctx, bind.Request{
+				SQL: "SELECT 1", Catalog: st.opts.Catalog.Name(), Schema: DefaultSchema, Settings: map[string]string{name: p.Value},
+			}); err != nil {
+				return bindError(err)
 			}
 		}
 		st.session.Set(name, p.Value)

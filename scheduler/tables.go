@@ -140,12 +140,9 @@ func (p *pinned) wireTables(root plan.Node) ([]*wire.Table, error) {
 			if !ok {
 				return errors.New("table " + key + " is not pinned")
 			}
-			w, err := t.Wire()
-			if err != nil {
-				return err
-			}
+			w := *t.Wire()
 			w.Key = key
-			out = append(out, w)
+			out = append(out, &w)
 		}
 		for _, c := range n.Children() {
 			if err := visit(c); err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -79,9 +80,7 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	if s.catalog, err = OpenCatalog(ctx, cfg, o.DataDir); err != nil {
 		return nil, err
 	}
-	if s.binder, err = bind.New(ctx, bind.Options{Catalog: cfg.Catalog.Name}); err != nil {
-		return nil, fmt.Errorf("start the binder: %w", err)
-	}
+	s.binder = bind.New(2 * runtime.GOMAXPROCS(0))
 	s.cluster = cluster.New(clusterOptions)
 	engine := scheduler.New(scheduler.Options{
 		Catalog: s.catalog, Cluster: s.cluster, Binder: s.binder, Logger: o.Logger,
