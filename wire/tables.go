@@ -64,7 +64,9 @@ func (c *Tables) Rebuild(ctx context.Context, t *Table) (*table.Table, error) {
 	if key := metadata.Properties()["encryption.key-id"]; key != "" {
 		return nil, fmt.Errorf("rebuild table %s: it is encrypted, and executors have no key service", t.Key)
 	}
-	open := func(ctx context.Context) (icebergio.IO, error) { return c.opener.Open(ctx, t.FileIO, t.MetadataLocation) }
+	open := func(ctx context.Context) (icebergio.IO, error) {
+		return c.opener.Open(ctx, t.FileIO, t.MetadataLocation)
+	}
 	return table.New(t.Identifier[1:], metadata, t.MetadataLocation, open, detached{}), nil
 }
 
@@ -118,7 +120,9 @@ func (c *Tables) load(ctx context.Context, t *Table) (table.Metadata, error) {
 		}
 		return m, nil
 	}
-	open := func(ctx context.Context) (icebergio.IO, error) { return c.opener.Open(ctx, t.FileIO, t.MetadataLocation) }
+	open := func(ctx context.Context) (icebergio.IO, error) {
+		return c.opener.Open(ctx, t.FileIO, t.MetadataLocation)
+	}
 	loaded, err := table.NewFromLocation(ctx, t.Identifier[1:], t.MetadataLocation, open, detached{})
 	if err != nil {
 		return nil, fmt.Errorf("read metadata at %s: %w", t.MetadataLocation, err)
