@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/seracdb/serac/codec"
 )
 
 // Options say how an executor runs. Zero values mean the defaults given with each field; New refuses what cannot work,
@@ -51,6 +54,8 @@ type Options struct {
 	HostID string
 	// Version is told to the scheduler.
 	Version string
+	// Registry has the extension nodes that fragments may hold; nil: codec.Default.
+	Registry *codec.Registry
 	// FetchConcurrency bounds the files that one task fetches at once; default 8.
 	FetchConcurrency int
 	// DrainGrace is how long running tasks may go on once Run's context ends, before they are handed back; default 10 s.
@@ -64,6 +69,11 @@ type Options struct {
 func (o *Options) setDefaults() {
 	if o.ListenAddress == "" {
 		o.ListenAddress = "127.0.0.1:0"
+	}
+	for i, dir := range o.DataDirs {
+		if abs, err := filepath.Abs(dir); err == nil {
+			o.DataDirs[i] = abs
+		}
 	}
 	if o.Slots == 0 {
 		o.Slots = runtime.GOMAXPROCS(0)
@@ -86,6 +96,15 @@ func (o *Options) setDefaults() {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 60 * time.Second
 	}
+	if o.ID == "" {
+		o.ID = defaultID()
+	}
+	if o.HostID == "" {
+		o.HostID = hostID()
+	}
+	if o.Registry == nil {
+		o.Registry = codec.Default
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -99,7 +118,7 @@ func (o *Options) validate() error {
 	if o.SpillDir == "" {
 		faults = append(faults, errors.New("the spill directory is missing"))
 	}
-	if strings.ContainsAny(o.SpillDir, "*?[]") {
+	if strings.ContainsAny(o.SpillDir, `*?[]{}\`) {
 		faults = append(faults, fmt.Errorf("spill directory %q: glob characters are not allowed in its path", o.SpillDir))
 	}
 	if o.AdvertiseAddress != "" {

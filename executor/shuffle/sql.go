@@ -80,7 +80,7 @@ func ReadSQL(types []plan.Type, paths []string) (string, error) {
 		columns = append(columns, decode(name, t)+" AS "+name)
 	}
 	if len(types) == 0 {
-		columns = append(columns, filler)
+		columns = append(columns, filler+" AS c0") // a relation needs a column
 	}
 	quoted := make([]string, len(paths))
 	for i, p := range paths {

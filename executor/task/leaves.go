@@ -1,0 +1,261 @@
+package task
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	ice "github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/seracdb/serac/executor/shuffle"
+	"github.com/seracdb/serac/iceberg/object"
+	"github.com/seracdb/serac/iceberg/read"
+	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/plan/render"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
+)
+
+// leaves are the SELECTs that stand for the plan's leaves, and what must be kept while they run.
+type leaves struct {
+	sqls map[plan.LeafID]string
+
+	mu      sync.Mutex
+	files   []*object.File
+	queries []*read.Query
+}
+
+// sql is render.Options.Leaf.
+func (l *leaves) sql(n plan.Node) (string, error) {
+	id, ok := leafOf(n)
+	if !ok {
+		return "", fmt.Errorf("leaf %T cannot run on an executor", n)
+	}
+	sql, ok := l.sqls[id]
+	if !ok { // not assigned
+		return render.Empty(n.Schema().Types()), nil
+	}
+	return sql, nil
+}
+
+func (l *leaves) release() {
+	for _, q := range l.queries {
+		q.Close()
+	}
+	for _, f := range l.files {
+		f.Release()
+	}
+}
+
+// leafOf is the id that a leaf is assigned by.
+func leafOf(n plan.Node) (plan.LeafID, bool) {
+	switch n := n.(type) {
+	case *plan.IcebergScan:
+		return n.Leaf, true
+	case *plan.ShuffleRead:
+		return n.Leaf, true
+	case *plan.Values:
+		return n.Leaf, true
+	case *plan.TableFunction:
+		return n.Leaf, n.Input == nil
+	default:
+		return 0, false
+	}
+}
+
+// resolve brings what the leaves of the plan are assigned to where DuckDB may read it, all at the same time.
+func (a *attempt) resolve(ctx context.Context, root plan.Node) (_ *leaves, err error) {
+	assigned := make(map[plan.LeafID]*seracv1.LeafAssignment)
+	for _, as := range a.task.launch.GetAssignments() {
+		id := plan.LeafID(as.GetLeaf())
+		if assigned[id] != nil {
+			return nil, fmt.Errorf("leaf %d is assigned twice", id)
+		}
+		assigned[id] = as
+	}
+	type job struct {
+		id   plan.LeafID
+		node plan.Node
+		what *seracv1.LeafAssignment
+	}
+	var jobs []job
+	seen := map[plan.LeafID]bool{}
+	var faults []error
+	plan.Walk(root, func(n plan.Node) bool {
+		id, ok := leafOf(n)
+		if !ok {
+			return true
+		}
+		if seen[id] {
+			faults = append(faults, fmt.Errorf("the plan has leaf %d twice", id))
+		}
+		seen[id] = true
+		if as := assigned[id]; as != nil {
+			jobs = append(jobs, job{id, n, as})
+		}
+		return true
+	})
+	for id := range assigned {
+		if !seen[id] {
+			faults = append(faults, fmt.Errorf("leaf %d is assigned, but the plan does not have it", id))
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+
+	out := &leaves{sqls: map[plan.LeafID]string{}}
+	group, groupCtx := errgroup.WithContext(ctx)
+	for _, j := range jobs {
+		group.Go(func() error {
+			sql, err := a.leaf(groupCtx, out, j.node, j.what)
+			if err != nil {
+				return fmt.Errorf("leaf %d: %w", j.id, err)
+			}
+			out.mu.Lock()
+			defer out.mu.Unlock()
+			out.sqls[j.id] = sql
+			return nil
+		})
+	}
+	err = group.Wait()
+	for _, q := range out.queries {
+		for _, statement := range q.Setup {
+			if err == nil {
+				err = a.conn.Exec(ctx, statement)
+			}
+		}
+	}
+	if err != nil {
+		out.release()
+		return nil, err
+	}
+	return out, nil
+}
+
+// leaf is the SELECT of one assigned leaf; "" leaves it to the renderer.
+func (a *attempt) leaf(ctx context.Context, keep *leaves, n plan.Node, as *seracv1.LeafAssignment) (string, error) {
+	switch n := n.(type) {
+	case *plan.ShuffleRead:
+		if in, ok := as.GetWhat().(*seracv1.LeafAssignment_Shuffle); ok {
+			return a.shuffleRead(ctx, n, in.Shuffle.GetFiles())
+		}
+	case *plan.IcebergScan:
+		if in, ok := as.GetWhat().(*seracv1.LeafAssignment_Files); ok {
+			return a.scan(ctx, keep, n, in.Files)
+		}
+	case *plan.Values, *plan.TableFunction:
+		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
+			return "", nil
+		}
+	}
+	return "", fmt.Errorf("%T cannot read what it is assigned (%T)", n, as.GetWhat())
+}
+
+func (a *attempt) shuffleRead(ctx context.Context, n *plan.ShuffleRead, files []*seracv1.ShuffleFile) (string, error) {
+	types := n.Out.Types()
+	if len(files) == 0 {
+		return render.Empty(types), nil
+	}
+	for _, f := range files {
+		a.task.inputRows.Add(f.GetRows())
+		a.task.inputBytes.Add(f.GetSizeBytes())
+	}
+	paths, err := a.Fetcher.Fetch(ctx, files, a.dir, fmt.Sprintf("leaf%d_", n.Leaf), &a.task.fetchedBytes)
+	if err != nil {
+		return "", err
+	}
+	return shuffle.ReadSQL(types, paths)
+}
+
+func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, group *seracv1.FileGroup) (string, error) {
+	if len(group.GetFiles()) == 0 {
+		return render.Empty(n.Schema().Types()), nil
+	}
+	t, err := a.table(ctx, n.TableKey)
+	if err != nil {
+		return "", err
+	}
+	described := a.fragment.Tables[n.TableKey]
+	io, err := a.Tables.Opener().Open(ctx, described.FileIO, t.MetadataLocation())
+	if err != nil {
+		return "", err
+	}
+	credentials := described.FileIO.Fingerprint()
+	storage := object.Storage{IO: io, Scope: hex.EncodeToString(credentials[:])}
+	for _, f := range group.GetFiles() {
+		rows, bytes := f.GetRecordCount(), f.GetSizeBytes()
+		if f.GetLength() > 0 && f.GetLength() < bytes {
+			rows = int64(float64(rows) * float64(f.GetLength()) / float64(bytes))
+			bytes = f.GetLength()
+		}
+		a.task.inputRows.Add(rows)
+		a.task.inputBytes.Add(bytes)
+	}
+	schema, err := scanSchema(t, n.SnapshotID)
+	if err != nil {
+		return "", err
+	}
+	query, err := read.SQL(ctx, read.Input{
+		Scan:        n,
+		Schema:      schema,
+		Schemas:     t.Metadata().Schemas(),
+		NameMapping: t.NameMapping(),
+		Group:       group,
+		Local: func(ctx context.Context, path string) (string, error) {
+			f, err := a.Objects.Local(ctx, storage, path)
+			if err != nil {
+				return "", err
+			}
+			keep.mu.Lock()
+			defer keep.mu.Unlock()
+			keep.files = append(keep.files, f)
+			return f.Path, nil
+		},
+		Footer: func(ctx context.Context, path string) (*metadata.FileMetaData, error) {
+			return a.Objects.Footer(ctx, storage, path)
+		},
+		TempDir: a.dir,
+		Prefix:  fmt.Sprintf("leaf%d", n.Leaf),
+	})
+	if err != nil {
+		return "", fmt.Errorf("scan of %s: %w", n.TableKey, err)
+	}
+	keep.mu.Lock()
+	defer keep.mu.Unlock()
+	keep.queries = append(keep.queries, query)
+	return query.SQL, nil
+}
+
+// table rebuilds a table of the fragment.
+func (a *attempt) table(ctx context.Context, key string) (*table.Table, error) {
+	described := a.fragment.Tables[key]
+	if described == nil {
+		return nil, fmt.Errorf("the fragment does not describe table %q", key)
+	}
+	return a.Tables.Rebuild(ctx, described)
+}
+
+// scanSchema is the schema that the scan was planned with: the current one for the current snapshot, in which columns may
+// have been added or renamed since, and the snapshot's own for an older one.
+func scanSchema(t *table.Table, snapshotID int64) (*ice.Schema, error) {
+	if current := t.CurrentSnapshot(); current != nil && current.SnapshotID == snapshotID {
+		return t.Schema(), nil
+	}
+	snapshot := t.SnapshotByID(snapshotID)
+	if snapshot == nil {
+		return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "table has no snapshot %d", snapshotID)
+	}
+	if snapshot.SchemaID != nil {
+		if schema, ok := t.Schemas()[*snapshot.SchemaID]; ok {
+			return schema, nil
+		}
+	}
+	return t.Schema(), nil
+}

@@ -1,0 +1,166 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
+)
+
+// BatchWriter takes a result: its schema once, then its batches, which stay the task's.
+type BatchWriter interface {
+	Start(schema *arrow.Schema) error
+	Write(batch arrow.RecordBatch) error
+}
+
+// result hands an attempt's rows from the attempt, which pulls them out of DuckDB, to the one reader that may come.
+type result struct {
+	mu      sync.Mutex
+	claimed bool
+
+	reader chan *reader  // the reader, once
+	done   chan struct{} // closed when the attempt is over or all rows are written
+	once   sync.Once
+	err    error // set before done is closed
+}
+
+// reader is whoever fetches the result.
+type reader struct {
+	w   BatchWriter
+	ctx context.Context
+}
+
+func newResult() *result { return &result{reader: make(chan *reader, 1), done: make(chan struct{})} }
+
+// fail ends the result; only the first end counts.
+func (r *result) fail(err error) { r.once.Do(func() { r.err = err; close(r.done) }) }
+
+var errReaderGone = errors.New("the reader of the result went away")
+
+// ReadResult writes the rows of a STREAMING attempt to w, and returns when all are written, or with the attempt's error. It
+// can be called once. The end of ctx cancels the attempt.
+func (t *Task) ReadResult(ctx context.Context, w BatchWriter) error {
+	r := t.result
+	r.mu.Lock()
+	if r.claimed {
+		r.mu.Unlock()
+		return wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "the result of task %s has been read before", KeyOf(t.ID()))
+	}
+	r.claimed = true
+	r.mu.Unlock()
+	r.reader <- &reader{w: w, ctx: ctx}
+	// The attempt uses w until it is done, and notices itself when ctx ends.
+	<-r.done
+	return r.err
+}
+
+// streamResult runs the query and gives its rows to the reader, as fast as that takes them.
+func (a *attempt) streamResult(ctx context.Context, root plan.Node, sql string) (*seracv1.TaskStatus, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stream, err := a.conn.Stream(ctx, resultSQL(root.Schema(), sql))
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	a.report(a.status(seracv1.TaskState_TASK_STATE_STREAMING))
+	var to *reader
+	select {
+	case to = <-a.task.result.reader:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	// A reader that goes away stops DuckDB, also in the middle of a batch.
+	stop := context.AfterFunc(to.ctx, func() { cancel(errReaderGone) })
+	defer stop()
+	err = a.send(to.w, stream)
+	if errors.Is(context.Cause(ctx), errReaderGone) {
+		// Whoever cancels a statement says so on the scheduler's stream as well. All that is known here is a connection.
+		return nil, wire.Fail(seracv1.FailureKind_FAILURE_KIND_TRANSPORT, errReaderGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.task.result.fail(nil)
+	return a.status(seracv1.TaskState_TASK_STATE_FINISHED), nil
+}
+
+// batches is a stream of DuckDB.
+type batches interface {
+	Schema() *arrow.Schema
+	Next() (arrow.RecordBatch, error)
+}
+
+func (a *attempt) send(w BatchWriter, from batches) error {
+	if err := w.Start(from.Schema()); err != nil {
+		return err
+	}
+	for {
+		batch, err := from.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		a.task.outputRows.Add(batch.NumRows())
+		a.task.outputBytes.Add(batchBytes(batch))
+		err = w.Write(batch)
+		batch.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func batchBytes(b arrow.RecordBatch) int64 {
+	var n int64
+	for _, column := range b.Columns() {
+		n += int64(column.Data().SizeInBytes())
+	}
+	return n
+}
+
+// resultSQL gives the columns of a query (c0, c1, ...) the names and types that the result was announced with.
+func resultSQL(schema plan.Schema, sql string) string {
+	columns := make([]string, len(schema))
+	for i, c := range schema {
+		columns[i] = fmt.Sprintf("c%d", i)
+		if castable(c.Type) {
+			columns[i] = fmt.Sprintf("CAST(c%d AS %s)", i, c.Type.SQL())
+		}
+		if c.Name != "" {
+			columns[i] += " AS " + plan.QuoteIdent(c.Name)
+		}
+	}
+	if len(columns) == 0 {
+		columns = []string{"*"}
+	}
+	return "SELECT " + strings.Join(columns, ", ") + " FROM (" + sql + ")"
+}
+
+// castable says whether DuckDB parses the type's name: not where a struct's fields have no names.
+func castable(t plan.Type) bool {
+	if t.Kind == plan.Invalid {
+		return false
+	}
+	for _, inner := range []*plan.Type{t.Key, t.Elem} {
+		if inner != nil && !castable(*inner) {
+			return false
+		}
+	}
+	for _, f := range t.Fields {
+		if f.Name == "" || !castable(f.Type) {
+			return false
+		}
+	}
+	return true
+}
