@@ -69,7 +69,7 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 		return nil, err
 	}
 	clusterOptions := cluster.Options{
-		Version: o.Version, Extensions: codec.DefaultRegistry().Names(), Logger: o.Logger,
+		Version: o.Version, Extensions: codec.Default.Names(), Logger: o.Logger,
 		Lease: missedHeartbeats * time.Duration(cfg.Executor.HeartbeatIntervalSecs) * time.Second,
 	}
 	if inProcess != nil {
