@@ -3,6 +3,7 @@ package bind
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,9 @@ func (r *reference) check(t *testing.T, b *Binder, sql string, c *rungs) {
 	bound, err := b.Bind(ctx, r.request(sql))
 	require.NoError(t, err, sql)
 	want := r.run(ctx, sql)
+	if want.err != nil {
+		t.Logf("the reference refuses: %v", want.err)
+	}
 	if len(want.rows) > 0 {
 		c.nonEmpty++
 	}
@@ -54,10 +58,30 @@ func (r *reference) check(t *testing.T, b *Binder, sql string, c *rungs) {
 		text, err := r.rendered(n)
 		require.NoError(t, err, sql)
 		got := r.run(ctx, text)
-		if diff := want.differ(got, false); diff != "" {
+		diff := want.differ(got, false)
+		if diff != "" && trailingLimit.MatchString(sql) && len(want.rows) == len(got.rows) {
+			// The order may be no total one: then the rows without the limit must agree.
+			diff = r.withoutLimit(ctx, t, b, sql, n)
+		}
+		if diff != "" {
 			t.Errorf("%T of\n%s\n%s\nreason %q\n%s\n%s", n, sql, diff, bound.Reason, text, plan.Explain(n))
 		}
 	}
+}
+
+var trailingLimit = regexp.MustCompile(`(?i)\s+limit\s+\d+(\s+offset\s+\d+)?\s*$`)
+
+func (r *reference) withoutLimit(ctx context.Context, t *testing.T, b *Binder, sql string, limited plan.Node) string {
+	sql = trailingLimit.ReplaceAllString(sql, "")
+	bound, err := b.Bind(ctx, r.request(sql))
+	require.NoError(t, err, sql)
+	n := bound.Plan
+	if _, ok := limited.(*plan.WholeStatement); ok {
+		n = bound.Whole
+	}
+	text, err := r.rendered(n)
+	require.NoError(t, err, sql)
+	return r.run(ctx, sql).differ(r.run(ctx, text), false)
 }
 
 func wholeNode(b *Bound) plan.Node {
@@ -79,5 +103,79 @@ func TestTPCH(t *testing.T) {
 	}
 	t.Log(c)
 	require.Equal(t, tpch.Queries, c.optimised)
+	require.Zero(t, c.noText)
+}
+
+func clickBenchValue(_, column string, of plan.Type) string {
+	switch {
+	case column == "EventDate":
+		return "DATE '2013-07-01' + " + pseudo(column, 31) + "::INTEGER"
+	case column == "EventTime" || column == "ClientEventTime" || column == "LocalEventTime":
+		return "1372636800 + " + pseudo(column, 31*86400)
+	case column == "CounterID":
+		return "[62, 62, 62, 1, 2, 3][1 + " + pseudo(column, 6) + "]"
+	case column == "UserID":
+		return "[435090932899640449, 1, 2, 3, 4, 5, 6][1 + " + pseudo(column, 7) + "]"
+	case column == "URLHash" || column == "RefererHash":
+		return "[2868770270353813622, 3594120000172545465, 7, 8][1 + " + pseudo(column, 4) + "]"
+	case of.Kind == plan.Varchar:
+		return oneOf(column, "", "", "http://google.com/a", "https://www.google.ru/search", "http://example.org/x?y=1", "Google Chrome", "abc")
+	case of.Kind == plan.Date:
+		return "DATE '2013-07-10'"
+	default:
+		return pseudo(column, 5)
+	}
+}
+
+func TestClickBench(t *testing.T) {
+	r := newReference(t, fillCorpus(corpusFile(t, "clickbench", "schema.sql"), func(string) int { return 20000 }, clickBenchValue))
+	labels, queries := corpusQueries(t, "clickbench")
+	c := r.checkAll(t, labels, queries)
+	require.Equal(t, len(queries), c.optimised)
+	require.Zero(t, c.noText)
+}
+
+func (r *reference) checkAll(t *testing.T, labels, queries []string) rungs {
+	b := New(1)
+	defer b.Close()
+	var c rungs
+	for i, q := range queries {
+		t.Run(labels[i], func(t *testing.T) { r.check(t, b, q, &c) })
+	}
+	t.Log(c)
+	return c
+}
+
+// unspecified gives the one query of the constructs whose answer DuckDB leaves open an order.
+var unspecified = strings.NewReplacer("string_agg(j::varchar, ',') s from range(x.i)", "string_agg(j::varchar, ',' order by j) s from range(x.i)")
+
+func TestConstructs(t *testing.T) {
+	schema := corpusFile(t, "constructs", "schema.sql")
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		for _, s := range splitStatements(schema) {
+			if err := exec(context.Background(), s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var labels, queries []string
+	for i, q := range strings.Split(corpusFile(t, "constructs", "queries.txt"), "\n") {
+		if strings.TrimSpace(q) != "" {
+			q = unspecified.Replace(q)
+			labels, queries = append(labels, fmt.Sprintf("line%03d", i+1)), append(queries, q)
+		}
+	}
+	c := r.checkAll(t, labels, queries)
+	require.GreaterOrEqual(t, c.optimised+c.bound, 118)
+}
+
+func TestTPCDS(t *testing.T) {
+	schema := strings.ReplaceAll(corpusFile(t, "tpcds", "schema.sql"), "NOT NULL", "")
+	labels, queries := corpusQueries(t, "tpcds")
+	r := newReference(t, fillCorpus(schema, tpcdsRows, tpcdsValue(literalsByColumn(queries))))
+	c := r.checkAll(t, labels, queries)
+	require.Equal(t, 103, c.total)
+	require.Equal(t, 103, c.optimised)
 	require.Zero(t, c.noText)
 }

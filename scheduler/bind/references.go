@@ -79,7 +79,7 @@ func walkTables(v any, ctes names, found func(tableNode)) {
 			return
 		}
 		if kind == "RECURSIVE_CTE_NODE" {
-			ctes = with(ctes, v["ctename"])
+			ctes = with(ctes, v["cte_name"])
 		}
 		if m, ok := v["cte_map"].(map[string]any); ok {
 			entries, _ := m["map"].([]any)

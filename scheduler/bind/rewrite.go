@@ -3,6 +3,7 @@ package bind
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/seracdb/serac/plan"
@@ -153,6 +154,9 @@ func differ(a, b any, path string) string {
 		if !ok {
 			return path
 		}
+		if a["type"] == "EXPRESSION_LIST" {
+			bm = unwrapValues(bm)
+		}
 		for key, av := range a {
 			if key == "query_location" || key == "named_param_map" {
 				continue
@@ -179,4 +183,24 @@ func differ(a, b any, path string) string {
 		}
 		return ""
 	}
+}
+
+// unwrapValues is the VALUES inside (SELECT * FROM (VALUES ..)), as which DuckDB writes a VALUES in FROM.
+func unwrapValues(node map[string]any) map[string]any {
+	if node["type"] != "SUBQUERY" {
+		return node
+	}
+	subquery, _ := node["subquery"].(map[string]any)
+	query, _ := subquery["node"].(map[string]any)
+	from, _ := query["from_table"].(map[string]any)
+	items, _ := query["select_list"].([]any)
+	if from["type"] != "EXPRESSION_LIST" || len(items) != 1 || query["where_clause"] != nil {
+		return node
+	}
+	if star, _ := items[0].(map[string]any); star["class"] != "STAR" {
+		return node
+	}
+	inner := maps.Clone(from)
+	inner["alias"] = node["alias"]
+	return inner
 }

@@ -1,0 +1,267 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// corpusDir is where the query corpora lie when they are beside the project.
+const corpusDir = "../../../shared/corpora"
+
+// corpusFile reads a file of the corpora, or skips the test when they are not there.
+func corpusFile(t *testing.T, parts ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{corpusDir}, parts...)...))
+	if os.IsNotExist(err) {
+		t.Skipf("the query corpora are not beside the project (%s)", corpusDir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// corpusQueries are the statements of a corpus folder, by file and position.
+func corpusQueries(t *testing.T, name string) (labels, queries []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(corpusDir, name, "q*.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sort.Strings(files)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, q := range splitStatements(string(text)) {
+			labels = append(labels, fmt.Sprintf("%s#%d", strings.TrimSuffix(filepath.Base(f), ".sql"), i+1))
+			queries = append(queries, q)
+		}
+	}
+	return labels, queries
+}
+
+// splitStatements cuts a text at the semicolons outside quotes and comments.
+func splitStatements(text string) []string {
+	var out []string
+	var b strings.Builder
+	flush := func() {
+		if s := strings.TrimSpace(b.String()); s != "" {
+			out = append(out, s)
+		}
+		b.Reset()
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			end := strings.IndexByte(text[i+1:], c)
+			if end < 0 {
+				end = len(text) - i - 2
+			}
+			b.WriteString(text[i : i+end+2])
+			i += end + 1
+		case c == '-' && strings.HasPrefix(text[i:], "--"):
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+			b.WriteByte('\n')
+		case c == ';':
+			flush()
+		default:
+			b.WriteByte(c)
+		}
+	}
+	flush()
+	return out
+}
+
+// fillCorpus makes the tables of a schema and fills them with made-up rows: column values follow from the row number
+// and the column's name, over small domains so that joins and filters find something.
+func fillCorpus(schema string, rows func(table string) int, value func(table, column string, of plan.Type) string) func(func(context.Context, string) error) error {
+	return func(exec func(context.Context, string) error) error {
+		ctx := context.Background()
+		for _, s := range splitStatements(schema) {
+			if !strings.HasPrefix(strings.ToLower(s), "create table") {
+				continue
+			}
+			if err := exec(ctx, s); err != nil {
+				return err
+			}
+			table, columns, err := tableColumns(s)
+			if err != nil {
+				return err
+			}
+			exprs := make([]string, len(columns))
+			for i, c := range columns {
+				exprs[i] = value(table, c.Name, c.Type)
+			}
+			insert := fmt.Sprintf("INSERT INTO %s SELECT %s FROM range(%d) x(i)", table, strings.Join(exprs, ", "), rows(table))
+			if err := exec(ctx, insert); err != nil {
+				return fmt.Errorf("%s: %w", insert, err)
+			}
+		}
+		return nil
+	}
+}
+
+// tableColumns reads a plain CREATE TABLE.
+func tableColumns(create string) (table string, columns []plan.Column, err error) {
+	open, end := strings.IndexByte(create, '('), strings.LastIndexByte(create, ')')
+	table = strings.TrimSpace(create[len("create table"):open])
+	for _, line := range strings.Split(create[open+1:end], ",\n") {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || strings.EqualFold(fields[0], "primary") {
+			continue
+		}
+		of, err := plan.ParseType(fields[1])
+		if err != nil {
+			return "", nil, err
+		}
+		columns = append(columns, plan.Column{Name: strings.Trim(fields[0], `"`), Type: of})
+	}
+	return table, columns, nil
+}
+
+// pseudo is an expression for a number in [0, n) that looks random and follows from the row and a name.
+func pseudo(name string, n int) string {
+	return fmt.Sprintf("(hash(i, '%s') %% %d)::BIGINT", name, n)
+}
+
+// oneOf picks one of the words.
+func oneOf(name string, words ...string) string {
+	for i, w := range words {
+		words[i] = plan.QuoteString(w)
+	}
+	return fmt.Sprintf("[%s][1 + %s]", strings.Join(words, ", "), pseudo(name, len(words)))
+}
+
+// literalUse finds a column compared with string literals.
+var literalUse = regexp.MustCompile(`(?i)(\w+)\s*(?:=|in)\s*\(?((?:\s*'[^']*'\s*,?)+)`)
+
+// literalsByColumn are the string literals that queries compare columns with.
+func literalsByColumn(queries []string) map[string][]string {
+	out := map[string][]string{}
+	for _, q := range queries {
+		for _, m := range literalUse.FindAllStringSubmatch(q, -1) {
+			column := strings.ToLower(m[1])
+			for i, part := range strings.Split(m[2], "'") {
+				if i%2 == 1 && !slices.Contains(out[column], part) {
+					out[column] = append(out[column], part)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// The calendar of the made-up TPC-DS data: TPC-DS numbers days as Julian days.
+const (
+	firstDay = 2450815 // 1998-01-01
+	days     = 6 * 366
+)
+
+func tpcdsRows(table string) int {
+	switch table {
+	case "date_dim":
+		return days
+	case "time_dim":
+		return 1440
+	case "store_sales", "catalog_sales", "web_sales":
+		return 6000
+	case "store_returns", "catalog_returns", "web_returns", "inventory":
+		return 3000
+	case "customer", "customer_address", "customer_demographics":
+		return 400
+	case "store", "warehouse", "promotion", "income_band", "web_site", "web_page", "call_center", "ship_mode", "reason":
+		return 12
+	default:
+		return 100
+	}
+}
+
+func tpcdsValue(literals map[string][]string) func(table, column string, of plan.Type) string {
+	calendar := map[string]string{
+		"d_date_sk": fmt.Sprint(firstDay) + " + i", "d_date": "DATE '1998-01-01' + i::INTEGER",
+		"d_year": "year(DATE '1998-01-01' + i::INTEGER)", "d_moy": "month(DATE '1998-01-01' + i::INTEGER)",
+		"d_dom": "day(DATE '1998-01-01' + i::INTEGER)", "d_qoy": "quarter(DATE '1998-01-01' + i::INTEGER)",
+		"d_dow": "dayofweek(DATE '1998-01-01' + i::INTEGER)", "d_day_name": "dayname(DATE '1998-01-01' + i::INTEGER)",
+		"d_week_seq": "5100 + (i + 4) // 7", "d_month_seq": "(year(DATE '1998-01-01' + i::INTEGER) - 1900) * 12 + month(DATE '1998-01-01' + i::INTEGER) - 1",
+		"d_quarter_name": "year(DATE '1998-01-01' + i::INTEGER) || 'Q' || quarter(DATE '1998-01-01' + i::INTEGER)",
+		"t_hour":         "i // 60", "t_minute": "i % 60", "t_time_sk": "i", "t_time": "i * 60",
+	}
+	return func(table, column string, of plan.Type) string {
+		column = strings.ToLower(column)
+		if e, ok := calendar[column]; ok {
+			return e
+		}
+		returns := map[string]string{"store_returns": "store_sales", "catalog_returns": "catalog_sales", "web_returns": "web_sales"}
+		name := column
+		if returns[table] != "" {
+			// A return repeats the keys of the sale with its number: sr_item_sk is that of ss_item_sk.
+			name = map[string]string{"s": "ss", "c": "cs", "w": "ws"}[column[:1]] + column[2:]
+			name = strings.ReplaceAll(name, "refunded_", "bill_")
+		}
+		switch {
+		case strings.HasSuffix(column, "date_sk"):
+			return fmt.Sprintf("CASE WHEN i %% 97 = 5 THEN NULL ELSE %d + %s END", firstDay, pseudo(name, days))
+		case strings.HasSuffix(column, "time_sk"):
+			return pseudo(name, 1440)
+		case strings.HasSuffix(column, "ticket_number") || strings.HasSuffix(column, "order_number"):
+			return "i // 3"
+		case strings.HasSuffix(column, "_sk") && tpcdsRows(table) < 1000 && isKeyOf(table, column):
+			return "i"
+		case strings.HasSuffix(column, "_sk"):
+			return fmt.Sprintf("CASE WHEN i %% 89 = 7 THEN NULL ELSE %s END", pseudo(name, keyRange(column)))
+		case len(literals[column]) > 0:
+			return oneOf(column, slices.Clone(literals[column])...)
+		}
+		switch of.Kind {
+		case plan.Varchar:
+			if strings.HasSuffix(column, "_id") {
+				return "'ID' || lpad((i // 2)::VARCHAR, 8, '0')"
+			}
+			if strings.HasSuffix(column, "zip") {
+				return "lpad(" + pseudo(column, 99999) + "::VARCHAR, 5, '0')"
+			}
+			return oneOf(column, "able", "ation", "bar", "ese", "anti", "ought")
+		case plan.Date:
+			return "DATE '1998-01-01' + " + pseudo(column, days) + "::INTEGER"
+		case plan.Decimal:
+			return "CASE WHEN i % 83 = 3 THEN NULL ELSE " + pseudo(name, 10000) + " / 100.0 END"
+		default:
+			return pseudo(column, 80)
+		}
+	}
+}
+
+// isKeyOf says that a column is its table's key: i_item_sk of item.
+func isKeyOf(table, column string) bool {
+	_, rest, _ := strings.Cut(column, "_")
+	rest = strings.TrimSuffix(rest, "_sk")
+	return rest == table || strings.HasPrefix(table, "household") && rest == "demo" || strings.HasPrefix(table, "customer_demo") && rest == "demo" ||
+		table == "customer_address" && rest == "address" || table == "web_site" && rest == "site" || table == "promotion" && rest == "promo"
+}
+
+// keyRange is how many keys the dimension has that a foreign key points into.
+func keyRange(column string) int {
+	switch {
+	case strings.Contains(column, "hdemo"):
+		return 100
+	case strings.Contains(column, "customer") || strings.Contains(column, "demo") || strings.Contains(column, "addr"):
+		return 400
+	case strings.Contains(column, "item"):
+		return 100
+	default:
+		return 12
+	}
+}
