@@ -33,7 +33,8 @@ func userOf(authorization string) string {
 	scheme, value, _ := strings.Cut(authorization, " ")
 	switch strings.ToLower(scheme) {
 	case "basic":
-		if raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value)); err == nil {
+		// Some clients leave the padding out.
+		if raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "= ")); err == nil {
 			if name, _, _ := strings.Cut(string(raw), ":"); name != "" {
 				return name
 			}

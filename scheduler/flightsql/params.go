@@ -72,10 +72,10 @@ func parameter(column arrow.Array, row int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if typ == "" { // A Null array does not say that its values are.
+		return nil, nil
+	}
 	if column.IsNull(row) {
-		if typ == "" {
-			return nil, nil
-		}
 		return engine.Literal{Type: typ, Null: true}, nil
 	}
 	switch a := column.(type) {
