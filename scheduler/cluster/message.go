@@ -31,9 +31,9 @@ func sendSplit(stream attachStream, m outgoing) error {
 	return nil
 }
 
-// split cuts a launch's assignments into messages of at most about limit bytes. The lists of one leaf are cut anywhere;
-// the receiver puts them together in order, so that positions in them stay what they were. The fragment goes with the
-// first message.
+// split cuts a launch's assignments into messages of at most about limit bytes. The files of one leaf may be spread over
+// several messages, in order; each message's file group is whole in itself: its files point into its own delete files.
+// The fragment goes with the first message. Only a single file with more delete files than that makes a larger message.
 func split(l *seracv1.TaskLaunch, limit int) (*seracv1.TaskLaunch, []*seracv1.TaskLaunchPart) {
 	if proto.Size(l) <= limit {
 		return l, nil
@@ -41,7 +41,15 @@ func split(l *seracv1.TaskLaunch, limit int) (*seracv1.TaskLaunch, []*seracv1.Ta
 	first := &seracv1.TaskLaunch{Id: l.GetId(), Fragment: l.GetFragment(), Settings: l.GetSettings()}
 	s := splitter{limit: limit, room: limit - proto.Size(first)}
 	for _, a := range l.GetAssignments() {
-		s.add(a)
+		switch {
+		case a.GetFiles() != nil:
+			s.addGroup(a.GetLeaf(), a.GetFiles())
+		case a.GetShuffle() != nil:
+			s.addShuffle(a.GetLeaf(), a.GetShuffle())
+		default:
+			s.fit(proto.Size(a) + perElement)
+			s.put(a)
+		}
 	}
 	s.close()
 	first.Assignments = s.messages[0]
@@ -68,56 +76,74 @@ func (s *splitter) close() {
 	s.now, s.room = nil, s.limit
 }
 
-// need makes room for n bytes, in a new message if the present one is full, and says whether it is a new one.
-func (s *splitter) need(n int) (fresh bool) {
-	if n > s.room && (len(s.now) > 0 || len(s.messages) == 0) {
-		s.close()
-		fresh = true
+// fit begins a new message, and says so, if the present one has no room for n bytes.
+func (s *splitter) fit(n int) bool {
+	if n <= s.room || len(s.now) == 0 && len(s.messages) > 0 {
+		return false
 	}
-	s.room -= n
-	return fresh
+	s.close()
+	return true
 }
 
-func (s *splitter) add(a *seracv1.LeafAssignment) {
-	switch {
-	case a.GetFiles() != nil:
-		var group *seracv1.FileGroup
-		open := func() {
-			group = &seracv1.FileGroup{}
-			s.now = append(s.now, &seracv1.LeafAssignment{Leaf: a.GetLeaf(), What: &seracv1.LeafAssignment_Files{Files: group}})
-			s.room -= perElement
+func (s *splitter) put(a *seracv1.LeafAssignment) {
+	s.now = append(s.now, a)
+	s.room -= proto.Size(a) + perElement
+}
+
+func (s *splitter) addShuffle(leaf int32, all *seracv1.ShuffleInput) {
+	var input *seracv1.ShuffleInput
+	open := func() {
+		input = &seracv1.ShuffleInput{}
+		s.put(&seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Shuffle{Shuffle: input}})
+	}
+	s.fit(2 * perElement)
+	open()
+	for _, f := range all.GetFiles() {
+		n := proto.Size(f) + perElement
+		if s.fit(n) {
+			open()
 		}
-		s.need(perElement)
-		open()
-		for _, f := range a.GetFiles().GetDeleteFiles() {
-			if s.need(proto.Size(f) + perElement) {
-				open()
+		input.Files = append(input.Files, f)
+		s.room -= n
+	}
+}
+
+func (s *splitter) addGroup(leaf int32, all *seracv1.FileGroup) {
+	var group *seracv1.FileGroup
+	var at map[int32]int32 // position of a delete file in all, to its position in group
+	open := func() {
+		group, at = &seracv1.FileGroup{}, map[int32]int32{}
+		s.put(&seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Files{Files: group}})
+	}
+	// cost is what a file adds to the group, with the delete files that are not in it yet.
+	cost := func(f *seracv1.FileScanTask) int {
+		n := proto.Size(f) + perElement
+		for _, d := range f.GetDeletes() {
+			if _, there := at[d]; !there {
+				n += proto.Size(all.GetDeleteFiles()[d]) + perElement
 			}
-			group.DeleteFiles = append(group.DeleteFiles, f)
 		}
-		for _, f := range a.GetFiles().GetFiles() {
-			if s.need(proto.Size(f) + perElement) {
-				open()
+		return n
+	}
+	s.fit(2 * perElement)
+	open()
+	for _, f := range all.GetFiles() {
+		n := cost(f)
+		if s.fit(n) {
+			open()
+			n = cost(f)
+		}
+		s.room -= n
+		if len(f.GetDeletes()) > 0 {
+			f = proto.Clone(f).(*seracv1.FileScanTask)
+		}
+		for i, d := range f.GetDeletes() {
+			if _, there := at[d]; !there {
+				at[d] = int32(len(group.GetDeleteFiles()))
+				group.DeleteFiles = append(group.DeleteFiles, all.GetDeleteFiles()[d])
 			}
-			group.Files = append(group.Files, f)
+			f.Deletes[i] = at[d]
 		}
-	case a.GetShuffle() != nil:
-		var input *seracv1.ShuffleInput
-		open := func() {
-			input = &seracv1.ShuffleInput{}
-			s.now = append(s.now, &seracv1.LeafAssignment{Leaf: a.GetLeaf(), What: &seracv1.LeafAssignment_Shuffle{Shuffle: input}})
-			s.room -= perElement
-		}
-		s.need(perElement)
-		open()
-		for _, f := range a.GetShuffle().GetFiles() {
-			if s.need(proto.Size(f) + perElement) {
-				open()
-			}
-			input.Files = append(input.Files, f)
-		}
-	default:
-		s.need(proto.Size(a) + perElement)
-		s.now = append(s.now, a)
+		group.Files = append(group.Files, f)
 	}
 }

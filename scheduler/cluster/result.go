@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/util"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seracdb/serac/plan"
@@ -336,11 +337,11 @@ func (r *Run) pull(ctx context.Context, client flight.FlightServiceClient, s *st
 	}
 	get, err := client.DoGet(ctx, &flight.Ticket{Ticket: ticket})
 	if err != nil {
-		return fmt.Errorf("fetch result %v from executor %s: %w", s.attempt, s.executor.info.ID, err)
+		return fetchError(s, err)
 	}
 	reader, err := flight.NewRecordReader(get)
 	if err != nil {
-		return fmt.Errorf("fetch result %v from executor %s: %w", s.attempt, s.executor.info.ID, err)
+		return fetchError(s, err)
 	}
 	defer reader.Release()
 	schema, err := r.schemaFor(reader.Schema())
@@ -358,9 +359,20 @@ func (r *Run) pull(ctx context.Context, client flight.FlightServiceClient, s *st
 		}
 	}
 	if err := reader.Err(); err != nil {
-		return fmt.Errorf("fetch result %v from executor %s: %w", s.attempt, s.executor.info.ID, err)
+		return fetchError(s, err)
 	}
 	return nil
+}
+
+// fetchError is why a result could not be fetched. The executor's own failures keep their text; what went wrong on the way
+// says where.
+func fetchError(s *stream, err error) error {
+	switch kind := wire.KindOf(err); kind {
+	case seracv1.FailureKind_FAILURE_KIND_TRANSPORT, seracv1.FailureKind_FAILURE_KIND_CANCELLED, seracv1.FailureKind_FAILURE_KIND_INTERNAL:
+		return wire.Failf(kind, "fetch result %v from executor %s: %s", s.attempt, s.executor.info.ID, status.Convert(err).Message())
+	default:
+		return err
+	}
 }
 
 // push hands a batch over to Next, and waits for room first. False: the stream was dropped.
