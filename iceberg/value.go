@@ -19,6 +19,9 @@ func EncodeValue(t ice.Type, v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode a value of type %s: %w", t, err)
 	}
+	if b == nil { // the empty text is a value
+		b = []byte{}
+	}
 	return b, nil
 }
 

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/apache/iceberg-go/table"
 
@@ -28,8 +29,11 @@ type attempt struct {
 
 // stagedSnapshot is what the attempt wrote besides data files.
 type stagedSnapshot struct {
-	ID           int64  `json:"snapshot-id"`
-	ManifestList string `json:"manifest-list"`
+	ID             int64  `json:"snapshot-id"`
+	ParentID       *int64 `json:"parent-snapshot-id"`
+	SequenceNumber int64  `json:"sequence-number"`
+	FirstRowID     *int64 `json:"first-row-id"`
+	ManifestList   string `json:"manifest-list"`
 }
 
 // transaction opens a transaction on the base whose commit comes here.
@@ -53,6 +57,10 @@ func (a *attempt) LoadTable(context.Context, table.Identifier) (*table.Table, er
 // CommitTable submits the commit.
 func (a *attempt) CommitTable(ctx context.Context, ident table.Identifier, requirements []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
 	a.snapshot = staged(updates)
+	if err := a.repairEmptyBounds(ctx); err != nil {
+		a.refusal = fmt.Errorf("write the bounds of manifests: %w", err)
+		return nil, "", errNotCommitted{}
+	}
 	a.submitted = true
 	metadata, location, returned, err := a.catalog.CommitTable(ctx, ident, requirements, updates)
 	a.returned = returned

@@ -50,7 +50,10 @@ func planFiles(ctx context.Context, t *table.Table, snapshotID int64, columns []
 		return nil, fmt.Errorf("the table has no snapshot %d (it may have expired)", snapshotID)
 	}
 	schema, opts := planningSchema(t, snapshot)
-	predicate := Predicate(t.Metadata(), schema, columns, filter)
+	predicate, err := usablePredicate(ctx, t, snapshot, schema, columns, filter)
+	if err != nil {
+		return nil, err
+	}
 	split, err := t.Scan(append(opts, table.WithRowFilter(predicate))...).PlanFiles(ctx)
 	if err != nil {
 		return nil, err
@@ -89,6 +92,32 @@ func planningSchema(t *table.Table, snapshot *table.Snapshot) (*ice.Schema, []ta
 		}
 	}
 	return t.Schema(), opts
+}
+
+// usablePredicate is Predicate, less the columns whose partition summaries cannot be trusted.
+func usablePredicate(ctx context.Context, t *table.Table, snapshot *table.Snapshot, schema *ice.Schema, columns []plan.ScanColumn, filter plan.Expr) (ice.BooleanExpression, error) {
+	unusable := promotedFields(t.Metadata())
+	predicate, used := convert(schema, columns, filter, unusable)
+	doubtful := false
+	for id := range textPartitions(t.Metadata(), schema) {
+		doubtful = doubtful || used[id]
+	}
+	if !doubtful {
+		return predicate, nil
+	}
+	fs, err := t.FS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := snapshot.Manifests(fs)
+	if err != nil {
+		return nil, err
+	}
+	for id := range missingBounds(t.Metadata(), schema, manifests) {
+		unusable[id] = true
+	}
+	predicate, _ = convert(schema, columns, filter, unusable)
+	return predicate, nil
 }
 
 // wholeFiles undoes the splits that iceberg-go makes by the table's read.split.target-size: Group splits by what the

@@ -29,11 +29,17 @@ import (
 // schema is the schema files are planned with; a column that is not in it is not used. AlwaysTrue means that nothing can
 // be said.
 func Predicate(meta table.Metadata, schema *ice.Schema, columns []plan.ScanColumn, filter plan.Expr) ice.BooleanExpression {
+	predicate, _ := convert(schema, columns, filter, promotedFields(meta))
+	return predicate
+}
+
+// convert is Predicate without the columns of unusable; used are the fields that the expression speaks of.
+func convert(schema *ice.Schema, columns []plan.ScanColumn, filter plan.Expr, unusable map[int]bool) (predicate ice.BooleanExpression, used map[int]bool) {
 	if filter == nil {
-		return ice.AlwaysTrue{}
+		return ice.AlwaysTrue{}, nil
 	}
-	p := predicates{schema: schema, columns: columns, promoted: promotedFields(meta)}
-	return p.convert(filter, false)
+	p := predicates{schema: schema, columns: columns, unusable: unusable, used: map[int]bool{}}
+	return p.convert(filter, false), p.used
 }
 
 // promotedFields are the fields that have had more than one type.
@@ -54,7 +60,8 @@ func promotedFields(meta table.Metadata) map[int]bool {
 type predicates struct {
 	schema   *ice.Schema
 	columns  []plan.ScanColumn
-	promoted map[int]bool
+	unusable map[int]bool
+	used     map[int]bool
 }
 
 // unknown is what stands for an expression that cannot be used: it rules nothing out.
@@ -143,7 +150,7 @@ func (p *predicates) column(e plan.Expr) (boundColumn, bool) {
 	}
 	col := p.columns[ref.Index]
 	id := int(col.FieldID)
-	if !ref.Of.Equal(col.Type) || p.promoted[id] {
+	if !ref.Of.Equal(col.Type) || p.unusable[id] {
 		return boundColumn{}, false
 	}
 	for _, f := range p.schema.Fields() {
@@ -157,6 +164,7 @@ func (p *predicates) column(e plan.Expr) (boundColumn, bool) {
 		if found, ok := p.schema.FindFieldByName(f.Name); !ok || found.ID != id {
 			return boundColumn{}, false
 		}
+		p.used[id] = true
 		return boundColumn{ref: ice.Reference(f.Name), of: f.Type, plan: col.Type}, true
 	}
 	return boundColumn{}, false

@@ -7,9 +7,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// retype gives a batch the types and field ids of a schema. Types that differ are cast by arrow-go.
+// retype copies a batch, with the types and field ids of a schema. Types that differ are cast by arrow-go.
 func retype(batch arrow.RecordBatch, schema *arrow.Schema) (arrow.RecordBatch, error) {
 	defer batch.Release()
 	if int(batch.NumCols()) != schema.NumFields() {
@@ -17,21 +18,28 @@ func retype(batch arrow.RecordBatch, schema *arrow.Schema) (arrow.RecordBatch, e
 	}
 	columns := make([]arrow.Array, batch.NumCols())
 	for i, f := range schema.Fields() {
-		column := batch.Column(i)
+		// A copy in Go's memory: iceberg-go keeps partition values that point into a batch beyond its release, and DuckDB's
+		// memory is gone then.
+		column, err := array.Concatenate([]arrow.Array{batch.Column(i)}, memory.DefaultAllocator)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", f.Name, err)
+		}
+		defer column.Release()
 		switch {
 		case arrow.TypeEqual(column.DataType(), f.Type):
 			column.Retain()
 		case f.Type.ID() == arrow.EXTENSION:
-			// The extension's storage with the extension's type over it (UUID).
-			data := column.Data()
-			if ext, ok := column.(array.ExtensionArray); ok {
-				data = ext.Storage().Data()
+			// DuckDB exports UUIDs as text.
+			uuids := array.NewBuilder(memory.DefaultAllocator, f.Type)
+			defer uuids.Release()
+			for row := range column.Len() {
+				if column.IsNull(row) {
+					uuids.AppendNull()
+				} else if err := uuids.AppendValueFromString(column.ValueStr(row)); err != nil {
+					return nil, fmt.Errorf("column %s: %w", f.Name, err)
+				}
 			}
-			storage := f.Type.(arrow.ExtensionType).StorageType()
-			if !arrow.TypeEqual(storage, data.DataType()) {
-				return nil, fmt.Errorf("column %s: %s is not the storage of %s", f.Name, data.DataType(), f.Type)
-			}
-			column = array.MakeFromData(array.NewData(f.Type, data.Len(), data.Buffers(), data.Children(), data.NullN(), data.Offset()))
+			column = uuids.NewArray()
 		default:
 			cast, err := compute.CastArray(context.Background(), column, compute.SafeCastOptions(f.Type))
 			if err != nil {
