@@ -605,6 +605,11 @@ func TestShutdown(t *testing.T) {
 	require.NoError(t, err)
 	hanging, err := c.Execute(ctx, "HANG")
 	require.NoError(t, err)
+	hung := make(chan error, 1)
+	go func() {
+		_, err := fetch(ctx, c, hanging)
+		hung <- err
+	}()
 	shutCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})
@@ -617,8 +622,7 @@ func TestShutdown(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rows, 1_000_000, "running ones end")
 	cancel()
-	_, err = fetch(ctx, c, hanging)
-	require.ErrorContains(t, err, "shutting down", "but not for ever")
+	require.ErrorContains(t, <-hung, "shutting down", "but not for ever")
 	<-done
 	require.NoError(t, <-served)
 }
