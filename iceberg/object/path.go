@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// localPath is the local file that a location names, and whether it names one: a plain path, or a file: URI (decoded, as
+// LocalPath is the local file that a location names, and whether it names one: a plain path, or a file: URI (decoded, as
 // iceberg-go's local FileIO decodes it).
-func localPath(location string) (string, bool, error) {
+func LocalPath(location string) (string, bool, error) {
 	colon := strings.IndexByte(location, ':')
 	slash := strings.IndexByte(location, '/')
 	if colon < 0 || slash >= 0 && slash < colon {

@@ -117,7 +117,7 @@ func (f *File) Release() {
 // Local makes the object at location (a URI, or a plain path) a local file. A failure of storage is transport and may
 // be tried again; an object that is not there is the statement's.
 func (s *Store) Local(ctx context.Context, storage Storage, location string) (*File, error) {
-	path, isLocal, err := localPath(location)
+	path, isLocal, err := LocalPath(location)
 	if err != nil {
 		return nil, wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
 	}
@@ -140,7 +140,7 @@ func (s *Store) Local(ctx context.Context, storage Storage, location string) (*F
 // Footer reads the Parquet footer of the object. Of a remote object that is not in the cache no more than the footer is
 // fetched.
 func (s *Store) Footer(ctx context.Context, storage Storage, location string) (*metadata.FileMetaData, error) {
-	path, isLocal, err := localPath(location)
+	path, isLocal, err := LocalPath(location)
 	if err != nil {
 		return nil, wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
 	}

@@ -1,58 +1,198 @@
 package write
 
 import (
-	"context"
-	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	ice "github.com/apache/iceberg-go"
-	icebergio "github.com/apache/iceberg-go/io"
 
-	"github.com/seracdb/serac/internal/duckdb"
+	"github.com/seracdb/serac/iceberg"
 	"github.com/seracdb/serac/plan"
-	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/plan/render"
 )
 
 // Table is what a writer needs to know of the table.
 type Table struct {
-	Schema        *ice.Schema
-	Spec          *ice.PartitionSpec
-	Location      string
-	FormatVersion int
-	Properties    map[string]string
+	Schema     *ice.Schema
+	Location   string
+	Properties map[string]string
 }
 
 // Writer writes one task attempt's rows.
-type Writer struct{}
+type Writer struct {
+	node       *plan.IcebergWrite
+	table      Table
+	fields     []iceberg.Field // as written
+	partitions []partition
+	options    parquetOptions
+	metrics    map[int32]metricsMode
+}
+
+// Settings are the DuckDB settings that writes need, for databases to be opened with: how many partitions of a task may
+// have a file open at once. A task with more writes several files for some of them.
+func Settings() map[string]string {
+	return map[string]string{"partitioned_write_max_open_files": "1000"}
+}
 
 // New prepares a writer. An error names the column or property that cannot be written.
-func New(w *plan.IcebergWrite, t Table) (*Writer, error) { return nil, errors.New("not built yet") }
-
-// Settings are DuckDB settings (name to value) that the COPY needs and that must be set on its connection before.
-func (w *Writer) Settings() map[string]string { return nil }
+func New(w *plan.IcebergWrite, t Table) (*Writer, error) {
+	fail := func(err error) (*Writer, error) { return nil, fmt.Errorf("write %s: %w", w.TableKey, err) }
+	fields, err := written(w.Columns, t.Schema)
+	if err != nil {
+		return fail(err)
+	}
+	for i, c := range w.Columns {
+		if !c.Type.Equal(fields[i].Type) {
+			return fail(fmt.Errorf("column %s: the plan says %s, the table's schema %s", c.Name, c.Type, fields[i].Type))
+		}
+	}
+	parts, err := partitions(fields, w.Partition)
+	if err != nil {
+		return fail(err)
+	}
+	options, err := newParquetOptions(t.Properties)
+	if err != nil {
+		return fail(err)
+	}
+	metrics, err := metricsModes(fields, t.Properties)
+	if err != nil {
+		return fail(err)
+	}
+	return &Writer{node: w, table: t, fields: fields, partitions: parts, options: options, metrics: metrics}, nil
+}
 
 // CopySQL is the COPY of a SELECT (columns c0.. in the order of the node's Columns) into dir, an existing local directory
-// that belongs to the attempt alone. A partition's rows go to one file. Its result rows go to Collect.
-func (w *Writer) CopySQL(selectSQL, dir string) (string, error) { return "", errors.New("not built yet") }
-
-// Collect makes data files of the rows that the COPY returned. Paths are local still.
-func (w *Writer) Collect(rows [][]any) ([]*seracv1.DataFile, error) {
-	return nil, errors.New("not built yet")
+// that belongs to the attempt alone; a COPY that fails or is interrupted leaves files in it. A partition's rows go to one
+// file. The COPY's result rows go to Collect.
+func (w *Writer) CopySQL(selectSQL, dir string) (string, error) {
+	items := make([]string, 0, len(w.fields)+len(w.partitions))
+	ids := make([]string, 0, len(w.fields))
+	inputs := make([]string, len(w.fields))
+	for i := range w.fields {
+		f := &w.fields[i]
+		inputs[i] = fmt.Sprintf("c%d", i)
+		items = append(items, checked(f, inputs[i])+" AS "+plan.QuoteIdent(f.Name))
+		ids = append(ids, fieldID(f))
+	}
+	var keys []string
+	for i, p := range w.partitions {
+		key, err := render.Expr(p.key(w.node.Columns), inputs)
+		if err != nil {
+			return "", fmt.Errorf("partition field %s: %w", p.Name, err)
+		}
+		name := plan.QuoteIdent(w.keyColumn(i))
+		items = append(items, key+" AS "+name)
+		keys = append(keys, name)
+	}
+	options := []string{
+		"FORMAT parquet", "RETURN_STATS true", "FIELD_IDS {" + strings.Join(ids, ", ") + "}", "FILENAME_PATTERN 'part-{uuid}'",
+		"COMPRESSION " + w.options.codec,
+	}
+	if w.options.level != "" {
+		options = append(options, "COMPRESSION_LEVEL "+w.options.level)
+	}
+	if len(keys) > 0 {
+		options = append(options, "PARTITION_BY ("+strings.Join(keys, ", ")+")", "WRITE_PARTITION_COLUMNS false",
+			fmt.Sprintf("ROW_GROUP_SIZE %d", min(w.options.rowGroupRows, partitionedRowGroupRows)))
+	} else {
+		options = append(options, fmt.Sprintf("FILE_SIZE_BYTES %d", w.options.fileBytes), fmt.Sprintf("ROW_GROUP_SIZE %d", w.options.rowGroupRows))
+	}
+	// COPY makes a new directory in dir: it would refuse dir itself if anything else were in there.
+	return fmt.Sprintf("COPY (SELECT %s FROM (%s)) TO %s (%s)", strings.Join(items, ", "), selectSQL,
+		plan.QuoteString(strings.TrimSuffix(dir, "/")+"/data"), strings.Join(options, ", ")), nil
 }
 
-// Move moves the files to their final names under the table's data location and returns them with those names. When it
-// fails it deletes what it had moved.
-func (w *Writer) Move(ctx context.Context, io icebergio.IO, files []*seracv1.DataFile) ([]*seracv1.DataFile, error) {
-	return nil, errors.New("not built yet")
+// keyColumn is the name of the i-th partition key's column, which no column of the table has.
+func (w *Writer) keyColumn(i int) string {
+	name := fmt.Sprintf("p%d", i)
+	for again := true; again; {
+		again = false
+		for j := range w.fields {
+			if strings.EqualFold(w.fields[j].Name, name) {
+				name, again = name+"_", true
+			}
+		}
+	}
+	return name
 }
 
-// Delete removes moved files: those of an attempt that failed after Move, or that was superseded.
-func Delete(ctx context.Context, io icebergio.IO, paths []string) error { return errors.New("not built yet") }
-
-// PartitionExprs are the partition values of a write's rows, as expressions over its input columns, to exchange rows by
-// (rule 19). void fields have none. They call iceberg_bucket and kin, which Functions has.
-func PartitionExprs(columns []plan.ScanColumn, fields []plan.PartitionField, schema *ice.Schema) ([]plan.Expr, error) {
-	return nil, errors.New("not built yet")
+// fieldID is a field's entry in COPY's FIELD_IDS.
+func fieldID(f *iceberg.Field) string {
+	name := plan.QuoteIdent(f.Name)
+	if len(f.Children) == 0 {
+		return fmt.Sprintf("%s: %d", name, f.ID)
+	}
+	parts := []string{fmt.Sprintf("__duckdb_field_id: %d", f.ID)}
+	names := childNames(f)
+	for i := range f.Children {
+		child := f.Children[i]
+		child.Name = names[i]
+		parts = append(parts, fieldID(&child))
+	}
+	return name + ": {" + strings.Join(parts, ", ") + "}"
 }
 
-// Functions are the scalar functions that partition expressions call. Every executor database registers them.
-func Functions() []duckdb.ScalarFunction { return nil }
+// childNames are the names of a field's children as DuckDB has them.
+func childNames(f *iceberg.Field) []string {
+	switch f.Type.Kind {
+	case plan.List:
+		return []string{"element"}
+	case plan.Map:
+		return []string{"key", "value"}
+	}
+	names := make([]string, len(f.Children))
+	for i := range f.Children {
+		names[i] = f.Children[i].Name
+	}
+	return names
+}
+
+// parquetOptions are the table's properties for data files.
+type parquetOptions struct {
+	codec, level string
+	rowGroupRows int64
+	fileBytes    int64
+}
+
+const (
+	defaultRowGroupRows = 122880 // DuckDB's
+	// partitionedRowGroupRows bounds the rows that each open partition holds in memory.
+	partitionedRowGroupRows = 40960
+	defaultFileBytes        = 512 << 20 // the specification's write.target-file-size-bytes
+)
+
+// codecs are the values of write.parquet.compression-codec as DuckDB spells them.
+var codecs = map[string]string{
+	"zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "brotli": "brotli", "lz4": "lz4_raw", "lz4_raw": "lz4_raw",
+	"uncompressed": "uncompressed", "none": "uncompressed",
+}
+
+func newParquetOptions(properties map[string]string) (parquetOptions, error) {
+	o := parquetOptions{codec: "zstd", rowGroupRows: defaultRowGroupRows, fileBytes: defaultFileBytes}
+	if v := properties["write.parquet.compression-codec"]; v != "" {
+		codec, ok := codecs[strings.ToLower(v)]
+		if !ok {
+			return o, fmt.Errorf("property write.parquet.compression-codec: unknown codec %q", v)
+		}
+		o.codec = codec
+	}
+	if v := properties["write.parquet.compression-level"]; v != "" && o.codec == "zstd" {
+		if _, err := strconv.Atoi(v); err != nil {
+			return o, fmt.Errorf("property write.parquet.compression-level: %q is no number", v)
+		}
+		o.level = v
+	}
+	for name, to := range map[string]*int64{
+		"write.parquet.row-group-limit": &o.rowGroupRows, "write.target-file-size-bytes": &o.fileBytes,
+	} {
+		if v := properties[name]; v != "" {
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil || n <= 0 {
+				return o, fmt.Errorf("property %s: %q is no positive number", name, v)
+			}
+			*to = n
+		}
+	}
+	return o, nil
+}

@@ -101,6 +101,13 @@ func (v Vector) Bytes(i int) []byte {
 
 // SetBytes sets row i of a VARCHAR or BLOB result. DuckDB copies the bytes; those of a VARCHAR must be UTF-8.
 func (v Vector) SetBytes(i int, b []byte) {
+	if len(b) <= inlineBytes {
+		// Inline values are written in place: a call into C costs more than all else. DuckDB compares the padding too.
+		entry := (*stringEntry)(unsafe.Add(v.data, uintptr(i)*unsafe.Sizeof(stringEntry{})))
+		*entry = stringEntry{length: uint32(len(b))}
+		copy(unsafe.Slice(&entry.prefix[0], inlineBytes), b)
+		return
+	}
 	bindings.VectorAssignStringElementLen(v.handle, bindings.IdxT(i), b)
 }
 
