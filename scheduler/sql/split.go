@@ -24,3 +24,14 @@ func Split(text string) ([]string, error) {
 	}
 	return statements, nil
 }
+
+// Terminated says whether a text, as far as it has been typed, ends with a statement's semicolon. A semicolon in a string
+// or comment that is still open does not count.
+func Terminated(text string) bool {
+	tokens, err := tokenize(text)
+	if err != nil || len(tokens) < 2 {
+		return false
+	}
+	last := tokens[len(tokens)-2]
+	return text[last.start:last.end] == ";"
+}
