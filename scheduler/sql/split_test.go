@@ -1,9 +1,6 @@
 package sql
 
 import "testing"
-package sql
-
-import "testing"
 
 func TestTerminated(t *testing.T) {
 	for text, want := range map[string]bool{
