@@ -32,7 +32,10 @@ func (d *decoder) node(m *pb.Rel) (plan.Node, plan.Schema, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	sort := topN(m)
+	sort, err := topN(m)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", relName(m), err)
+	}
 	if sort != nil { // the sort is part of the limit
 		inputs = []*pb.Rel{sort.GetInput()}
 	}
@@ -384,20 +387,20 @@ func (d *decoder) checkDistinct(m *pb.AggregateRel, in plan.Schema) error {
 }
 
 // topN is the sort that belongs to a fetch, nil when there is none.
-func topN(m *pb.Rel) *pb.SortRel {
+func topN(m *pb.Rel) (*pb.SortRel, error) {
 	fetch, ok := m.GetRelType().(*pb.Rel_Fetch)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	if found, err := optimization(fetch.Fetch.GetAdvancedExtension(), &seracv1.TopN{}); !found || err != nil {
-		return nil
+		return nil, err
 	}
 	sort, ok := fetch.Fetch.GetInput().GetRelType().(*pb.Rel_Sort)
 	if !ok || len(sort.Sort.GetSorts()) == 0 || emitted(sort.Sort.GetCommon()) != nil ||
 		sort.Sort.GetAdvancedExtension() != nil || sort.Sort.GetCommon().GetAdvancedExtension() != nil {
-		return nil // a plain sort, then
+		return nil, nil // a plain sort, then
 	}
-	return sort.Sort
+	return sort.Sort, nil
 }
 
 func (d *decoder) fetch(m *pb.FetchRel, sort *pb.SortRel, input plan.Node, in plan.Schema) (plan.Node, error) {
