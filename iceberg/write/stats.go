@@ -276,4 +276,3 @@ func fromTwosComplement(b []byte) *big.Int {
 	}
 	return n
 }
-

@@ -2,6 +2,7 @@ package write
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,9 +15,11 @@ import (
 
 // Table is what a writer needs to know of the table.
 type Table struct {
-	Schema     *ice.Schema
-	Location   string
-	Properties map[string]string
+	Schema        *ice.Schema
+	Spec          *ice.PartitionSpec // that the write's node names
+	Location      string
+	FormatVersion int
+	Properties    map[string]string
 }
 
 // Writer writes one task attempt's rows.
@@ -27,12 +30,6 @@ type Writer struct {
 	partitions []partition
 	options    parquetOptions
 	metrics    map[int32]metricsMode
-}
-
-// Settings are the DuckDB settings that writes need, for databases to be opened with: how many partitions of a task may
-// have a file open at once. A task with more writes several files for some of them.
-func Settings() map[string]string {
-	return map[string]string{"partitioned_write_max_open_files": "1000"}
 }
 
 // New prepares a writer. An error names the column or property that cannot be written.
@@ -47,6 +44,15 @@ func New(w *plan.IcebergWrite, t Table) (*Writer, error) {
 			return fail(fmt.Errorf("column %s: the plan says %s, the table's schema %s", c.Name, c.Type, fields[i].Type))
 		}
 	}
+	for i := range fields {
+		if v := iceberg.MinFormatVersion(fields[i].Iceberg); t.FormatVersion < v {
+			return fail(fmt.Errorf("column %s: type %s needs format version %d, the table has %d", fields[i].Name, fields[i].Iceberg, v, t.FormatVersion))
+		}
+	}
+	// The plan's terms become the files' partition values, the table's spec is what readers take them for.
+	if t.Spec == nil || !slices.Equal(iceberg.PartitionFields(*t.Spec), w.Partition) {
+		return fail(fmt.Errorf("partition spec %d of the table is not the plan's", w.SpecID))
+	}
 	parts, err := partitions(fields, w.Partition)
 	if err != nil {
 		return fail(err)
@@ -60,6 +66,11 @@ func New(w *plan.IcebergWrite, t Table) (*Writer, error) {
 		return fail(err)
 	}
 	return &Writer{node: w, table: t, fields: fields, partitions: parts, options: options, metrics: metrics}, nil
+}
+
+// Settings are DuckDB settings, by name, that the COPY wants on its connection.
+func (w *Writer) Settings() map[string]string {
+	return nil
 }
 
 // CopySQL is the COPY of a SELECT (columns c0.. in the order of the node's Columns) into dir, an existing local directory
