@@ -112,17 +112,17 @@ func TestRulesOfTheSpecification(t *testing.T) {
 func TestDistributions(t *testing.T) {
 	conn := load(t, testSF)
 	for want, query := range map[string]string{
-		"brands 25":            "FROM part SELECT 'brands ' || count(DISTINCT p_brand)",
-		"types 150":            "FROM part SELECT 'types ' || count(DISTINCT p_type)",
-		"containers 40":        "FROM part SELECT 'containers ' || count(DISTINCT p_container)",
-		"sizes 1 to 50":        "FROM part SELECT 'sizes ' || min(p_size) || ' to ' || max(p_size)",
-		"segments 5":           "FROM customer SELECT 'segments ' || count(DISTINCT c_mktsegment)",
-		"modes 7":              "FROM lineitem SELECT 'modes ' || count(DISTINCT l_shipmode)",
-		"instructions 4":       "FROM lineitem SELECT 'instructions ' || count(DISTINCT l_shipinstruct)",
-		"priorities 5":         "FROM orders SELECT 'priorities ' || count(DISTINCT o_orderpriority)",
-		"clerks 10":            "FROM orders SELECT 'clerks ' || count(DISTINCT o_clerk)",
-		"first words 92":       "FROM part SELECT 'first words ' || count(DISTINCT string_split(p_name, ' ')[1])",
-		"days 2400 or more":    "FROM orders SELECT 'days ' || CASE WHEN count(DISTINCT o_orderdate) BETWEEN 2400 AND 2406 THEN '2400 or more' END",
+		"brands 25":              "FROM part SELECT 'brands ' || count(DISTINCT p_brand)",
+		"types 150":              "FROM part SELECT 'types ' || count(DISTINCT p_type)",
+		"containers 40":          "FROM part SELECT 'containers ' || count(DISTINCT p_container)",
+		"sizes 1 to 50":          "FROM part SELECT 'sizes ' || min(p_size) || ' to ' || max(p_size)",
+		"segments 5":             "FROM customer SELECT 'segments ' || count(DISTINCT c_mktsegment)",
+		"modes 7":                "FROM lineitem SELECT 'modes ' || count(DISTINCT l_shipmode)",
+		"instructions 4":         "FROM lineitem SELECT 'instructions ' || count(DISTINCT l_shipinstruct)",
+		"priorities 5":           "FROM orders SELECT 'priorities ' || count(DISTINCT o_orderpriority)",
+		"clerks 10":              "FROM orders SELECT 'clerks ' || count(DISTINCT o_clerk)",
+		"first words 92":         "FROM part SELECT 'first words ' || count(DISTINCT string_split(p_name, ' ')[1])",
+		"days 2400 or more":      "FROM orders SELECT 'days ' || CASE WHEN count(DISTINCT o_orderdate) BETWEEN 2400 AND 2406 THEN '2400 or more' END",
 		"special requests 1.0 %": "FROM orders SELECT 'special requests ' || round(100 * count(*) FILTER (o_comment LIKE '%special%requests%') / count(*)) || ' %'",
 		// The columns are drawn independently of each other.
 		"quantity and discount 0":   "FROM lineitem SELECT 'quantity and discount ' || abs(round(corr(l_quantity, l_discount), 1))::INT",

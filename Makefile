@@ -1,0 +1,93 @@
+# What one does with this repository. `make` alone lists the targets.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# duckdb_arrow brings DuckDB's Arrow interface. mold links the static DuckDB in a fifth of the time, where it is installed.
+TAGS    := -tags duckdb_arrow
+LINKER  := $(if $(shell command -v mold 2>/dev/null),-extldflags=-fuse-ld=mold)
+LDFLAGS := -ldflags "$(LINKER)"
+GO      := CGO_ENABLED=1 go
+TOOL    := go tool -modfile=tools/go.mod
+BUF     := $(TOOL) buf
+
+# golangci-lint is a program of its own, with many dependencies: it is pinned here, not in a go.mod.
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI         := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
+
+# What buf compares the wire messages with. The first commit has nothing before it.
+BASE ?= $(shell git rev-parse --verify --quiet HEAD~1)
+
+# The scale factors of `make run` and of `make bench`.
+RUN_SF   ?= 0.1
+BENCH_SF ?= 1
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: build
+build: ## Build bin/serac
+	$(GO) build $(TAGS) -buildvcs=false -ldflags "$(LINKER) -X main.version=$(VERSION)" -o bin/serac ./cmd/serac
+
+.PHONY: run
+run: build ## Show it at work: a scheduler, two executors, TPC-H-like data, four queries
+	$(GO) build $(TAGS) -buildvcs=false $(LDFLAGS) -o bin/tpch ./examples/tpch
+	bin/tpch -serac bin/serac -sf $(RUN_SF)
+
+.PHONY: test
+test: build ## Run the tests
+	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 30m ./...
+
+.PHONY: test-all
+test-all: build ## Run the tests, also those that take long or need other programs (TPC-H's published answers, PyIceberg)
+	SERAC_TEST_BINARY=$(CURDIR)/bin/serac SERAC_TEST_ALL=1 $(GO) test $(TAGS) $(LDFLAGS) -timeout 120m ./...
+
+.PHONY: bench
+bench: build ## Measure Serac against DuckDB alone, as ratios
+	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 60m -run '^$$' -bench . -benchtime 1x ./tests/bench -sf $(BENCH_SF)
+
+.PHONY: fuzz
+fuzz: ## Fuzz the SQL front end for a minute each
+	for target in FuzzParse FuzzSplit FuzzBindParameters; do \
+		$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime 1m ./scheduler/sql || exit 1; done
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## Format the Go code
+	$(GOLANGCI) fmt
+
+.PHONY: fmt-check
+fmt-check:
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not formatted (make fmt):" $$files; exit 1; }
+
+.PHONY: vet
+vet:
+	$(GO) vet $(TAGS) ./...
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Run the linters
+	$(GOLANGCI) run
+
+$(GOLANGCI):
+	GOBIN=$(CURDIR)/bin/tools GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv bin/tools/golangci-lint $(GOLANGCI)
+
+.PHONY: proto
+proto: ## Generate the Go code of the wire messages
+	$(BUF) generate
+
+.PHONY: proto-check
+proto-check: ## Check that the wire messages are in order and their Go code is current
+	$(BUF) lint
+	@generated=$$(mktemp -d) && $(BUF) generate -o "$$generated" && \
+		diff -r -x '*.proto' -x doc.go proto "$$generated/proto"; status=$$?; rm -rf "$$generated"; \
+		test $$status = 0 || { echo "the generated code is not current: make proto"; exit 1; }
+ifneq ($(BASE),)
+	$(BUF) breaking --against '.git#ref=$(BASE)'
+endif
+
+.PHONY: ci
+ci: proto-check fmt-check vet lint test ## Everything that must pass before a change lands
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin
