@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/seracdb/serac/codec"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -47,11 +49,9 @@ func compileTasks(tasks []planner.Task) []job.Task {
 	out := make([]job.Task, len(tasks))
 	for i, t := range tasks {
 		for _, leaf := range slices.Sorted(maps.Keys(t.Files)) {
-			for _, g := range t.Files[leaf] {
-				out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
-					Leaf: int32(leaf), What: &seracv1.LeafAssignment_Files{Files: g},
-				})
-			}
+			out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
+				Leaf: int32(leaf), What: &seracv1.LeafAssignment_Files{Files: joinGroups(t.Files[leaf])},
+			})
 		}
 		for _, leaf := range t.Constants {
 			out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
@@ -67,4 +67,26 @@ func compileTasks(tasks []planner.Task) []job.Task {
 		}
 	}
 	return out
+}
+
+// joinGroups makes one group of several: a leaf is assigned once. Files name their deletes by position.
+func joinGroups(groups []*seracv1.FileGroup) *seracv1.FileGroup {
+	if len(groups) == 1 {
+		return groups[0]
+	}
+	joined := &seracv1.FileGroup{}
+	for _, g := range groups {
+		base := int32(len(joined.DeleteFiles))
+		joined.DeleteFiles = append(joined.DeleteFiles, g.DeleteFiles...)
+		for _, f := range g.Files {
+			if base > 0 && len(f.Deletes) > 0 {
+				f = proto.CloneOf(f)
+				for i := range f.Deletes {
+					f.Deletes[i] += base
+				}
+			}
+			joined.Files = append(joined.Files, f)
+		}
+	}
+	return joined
 }
