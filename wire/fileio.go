@@ -13,9 +13,12 @@ import (
 )
 
 // FileIO is the configuration of a table's storage: iceberg-go's FileIO properties (s3.endpoint, s3.secret-access-key ...).
-// It holds storage keys only, never a catalog's credential, and its values never print: see Secret for why they sit behind
-// a pointer. The zero FileIO is empty, which is enough for local files. It is immutable.
-type FileIO struct{ properties *map[string]string }
+// It holds storage keys only, never a catalog's credential, and its values never print. The zero FileIO is empty, which is
+// enough for local files. It is immutable.
+//
+// The values sit behind two pointers, so that also reflection over an unexported field of this type, which cannot call our
+// methods, prints an address at most. (Behind one, fmt prints a map where the verb does not fit: %!s(*map=&map[...]).)
+type FileIO struct{ properties **map[string]string }
 
 // storagePrefixes and storageKeys are all that may cross a process boundary. A catalog's merged properties also hold its
 // own token, credential, headers and DSN, whose names no list of forbidden keys could cover.
@@ -35,7 +38,8 @@ func NewFileIO(properties map[string]string) FileIO {
 	if len(kept) == 0 {
 		return FileIO{}
 	}
-	return FileIO{properties: &kept}
+	inner := &kept
+	return FileIO{properties: &inner}
 }
 
 func isStorageKey(key string) bool {
@@ -52,7 +56,7 @@ func (f FileIO) Reveal() map[string]string {
 	if f.properties == nil {
 		return map[string]string{}
 	}
-	return maps.Clone(*f.properties)
+	return maps.Clone(**f.properties)
 }
 
 // Names are the sorted keys.
@@ -60,7 +64,7 @@ func (f FileIO) Names() []string {
 	if f.properties == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(*f.properties))
+	return slices.Sorted(maps.Keys(**f.properties))
 }
 
 // Len is the number of properties.
@@ -68,7 +72,7 @@ func (f FileIO) Len() int {
 	if f.properties == nil {
 		return 0
 	}
-	return len(*f.properties)
+	return len(**f.properties)
 }
 
 // With is f with properties added or replaced; what is no storage key is dropped.
@@ -89,7 +93,7 @@ func (f FileIO) Fingerprint() [sha256.Size]byte {
 	}
 	for _, name := range f.Names() {
 		write(name)
-		write((*f.properties)[name])
+		write((**f.properties)[name])
 	}
 	var sum [sha256.Size]byte
 	h.Sum(sum[:0])

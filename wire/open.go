@@ -64,7 +64,8 @@ func (o *Opener) Open(ctx context.Context, f FileIO, location string) (icebergio
 	return fs.(icebergio.IO), nil
 }
 
-// bucketOf is the scheme and authority of a location, without userinfo: "s3://bucket", "file://", "" for a plain path.
+// bucketOf is the scheme and authority of a location: "s3://bucket", "abfss://container@account", "file://", "" for a plain
+// path. Passwords have no place there: storage libraries repeat locations in their errors.
 func bucketOf(location string) (string, error) {
 	u, err := url.Parse(location)
 	if err != nil {
@@ -74,5 +75,12 @@ func bucketOf(location string) (string, error) {
 	if u.Scheme == "" {
 		return "", nil
 	}
-	return u.Scheme + "://" + u.Host, nil
+	authority := u.Host
+	if u.User != nil {
+		authority = u.User.Username() + "@" + u.Host
+	}
+	if _, ok := u.User.Password(); ok {
+		return "", fmt.Errorf("location in %s://%s holds a password", u.Scheme, authority)
+	}
+	return u.Scheme + "://" + authority, nil
 }

@@ -13,6 +13,9 @@ import (
 // a snapshot) is read from its location instead.
 const DefaultInlineMetadata = 64 << 10
 
+// minSnapshot is less than any snapshot takes in metadata, in bytes.
+const minSnapshot = 100
+
 // Table is what travels in place of a live table: enough to rebuild it without a catalog.
 type Table struct {
 	// Key is the name that scans and writes of a fragment call the table by.
@@ -43,7 +46,8 @@ func NewTable(key, catalog string, t *table.Table, fileIO FileIO, inlineMax int)
 	if inlineMax == 0 {
 		inlineMax = DefaultInlineMetadata
 	}
-	if inlineMax < 0 {
+	// Snapshots alone settle most cases, without writing megabytes of JSON to see their length.
+	if inlineMax < 0 || len(t.Metadata().Snapshots())*minSnapshot > inlineMax {
 		return w, nil
 	}
 	metadata, err := json.Marshal(t.Metadata())
