@@ -200,13 +200,15 @@ func rightColumns(conds []plan.JoinCond) []int {
 }
 
 // uniqueOn says that a node has at most one row per value of the columns, as far as can be seen: an aggregate grouped
-// by columns that are all among them, perhaps under filters and projections.
+// by columns that are all among them, distinct rows, and joins of such, perhaps under filters and projections.
 func uniqueOn(n plan.Node, cols []int) bool {
 	if len(cols) == 0 {
 		return false
 	}
 	switch n := n.(type) {
 	case *plan.Filter:
+		return uniqueOn(n.Input, cols)
+	case *plan.Sort:
 		return uniqueOn(n.Input, cols)
 	case *plan.Project:
 		var below []int
@@ -217,19 +219,55 @@ func uniqueOn(n plan.Node, cols []int) bool {
 		}
 		return uniqueOn(n.Input, below)
 	case *plan.Aggregate:
-		if len(n.Sets) > 0 {
-			return false
-		}
-		have := map[int]bool{}
-		for _, c := range cols {
-			have[c] = true
-		}
-		for g := range n.Groups {
-			if !have[g] {
-				return false
-			}
-		}
-		return true
+		return len(n.Sets) == 0 && covers(cols, len(n.Groups))
+	case *plan.DelimGet:
+		return covers(cols, len(n.Out))
+	case *plan.Distinct:
+		return len(n.On) == 0 && covers(cols, len(n.Schema()))
+	case *plan.Join:
+		return uniqueJoin(n, cols)
 	}
 	return false
+}
+
+// covers says that the columns are all of the first n.
+func covers(cols []int, n int) bool {
+	have := map[int]bool{}
+	for _, c := range cols {
+		have[c] = true
+	}
+	for i := range n {
+		if !have[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// uniqueJoin: the left side is unique on the columns, and no left row meets two right rows.
+func uniqueJoin(n *plan.Join, cols []int) bool {
+	switch n.Kind {
+	case plan.Inner, plan.Left:
+		var keys []int
+		for _, c := range n.Conds {
+			ref, ok := c.Right.(*plan.ColumnRef)
+			if ok && (c.Op == plan.Equal || c.Op == plan.NotDistinctFrom) {
+				keys = append(keys, ref.Index)
+			}
+		}
+		if n.Positional || !uniqueOn(n.Right, keys) {
+			return false
+		}
+	case plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
+	default:
+		return false
+	}
+	left := len(n.Left.Schema())
+	var below []int
+	for _, c := range cols {
+		if c < left {
+			below = append(below, c)
+		}
+	}
+	return uniqueOn(n.Left, below)
 }

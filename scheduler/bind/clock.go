@@ -50,10 +50,16 @@ func (r *treeRewriter) sessionValue(node map[string]any) {
 	}
 	name, _ := node["function_name"].(string)
 	name = strings.ToLower(name)
+	children, _ := node["children"].([]any)
+	if name == "age" && len(children) == 1 {
+		// age(x) is age(today, x).
+		today := map[string]any{}
+		node["children"] = []any{today, children[0]}
+		r.replacements = append(r.replacements, &replacement{node: today, sql: "current_date::TIMESTAMP", evaluate: true})
+	}
 	if !sessionFunctions[name] {
 		return
 	}
-	children, _ := node["children"].([]any)
 	args := make([]string, len(children))
 	for i, c := range children {
 		args[i] = plan.QuoteString(constantOf(c))

@@ -138,6 +138,18 @@ func TestClickBench(t *testing.T) {
 func (r *reference) checkAll(t *testing.T, labels, queries []string) rungs {
 	b := New(1)
 	defer b.Close()
+	return r.checkWith(t, b, labels, queries)
+}
+
+// checkBound checks the second rung of the ladder: the plans as bound.
+func (r *reference) checkBound(t *testing.T, labels, queries []string) rungs {
+	b := New(1)
+	defer b.Close()
+	b.skipOptimised = true
+	return r.checkWith(t, b, labels, queries)
+}
+
+func (r *reference) checkWith(t *testing.T, b *Binder, labels, queries []string) rungs {
 	var c rungs
 	for i, q := range queries {
 		t.Run(labels[i], func(t *testing.T) { r.check(t, b, q, &c) })

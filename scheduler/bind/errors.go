@@ -19,6 +19,9 @@ func statementError(err error) error {
 	switch {
 	case errors.As(err, &s):
 		message := s.message
+		if strings.Contains(message, "Only SELECT statements can be serialized") {
+			return &Error{Message: "the statement is not a single SELECT (a PIVOT needs its values in IN (...))"}
+		}
 		if kind := errorKinds[s.kind]; kind != "" && !strings.Contains(message, " Error: ") {
 			message = kind + ": " + message
 		}

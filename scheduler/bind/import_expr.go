@@ -173,7 +173,7 @@ func (s *scope) modifier(m *modifierJSON) ([]plan.SortKey, error) {
 // listAggregates are the functions whose bound data is the aggregate that they apply to a list.
 var listAggregates = map[string]bool{"list_aggregate": true, "list_aggr": true, "array_aggregate": true, "array_aggr": true, "aggregate": true}
 
-// reordered are functions whose erased argument came first.
+// datePart is a function whose erased argument came first.
 const datePart = "date_part"
 
 func (s *scope) call(e *exprJSON) (plan.Expr, error) {
@@ -184,6 +184,12 @@ func (s *scope) call(e *exprJSON) (plan.Expr, error) {
 	args, err := s.exprs(e.Children)
 	if err != nil {
 		return nil, err
+	}
+	if sessionFunctions[e.Name] || e.Name == "age" && len(args) == 1 {
+		return nil, fmt.Errorf("function %s, whose value must be that of planning", e.Name)
+	}
+	if e.Name == "struct_update" {
+		return nil, fmt.Errorf("function %s, whose plan does not name the fields", e.Name)
 	}
 	out := &plan.Call{Name: e.Name, Args: args, Of: of}
 	data := e.FunctionData
@@ -375,7 +381,7 @@ func quantileParams(e *exprJSON) ([]*plan.Constant, error) {
 				return nil, err
 			}
 		} else {
-			v = valueJSON{Type: typeJSON{ID: "DOUBLE"}, Value: raw}
+			v = valueJSON{Type: typeJSON{ID: "FLOAT"}, Value: raw} // approximate quantiles
 		}
 		c, err := importConstant(v)
 		if err != nil {

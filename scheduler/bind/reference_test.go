@@ -105,6 +105,11 @@ func (r *reference) run(ctx context.Context, sql string) answer {
 		return a
 	}
 	for _, row := range rows {
+		for i, v := range row {
+			if f, ok := v.(float64); ok {
+				row[i] = fmt.Sprintf("%.9g", f) // sums of floating-point numbers depend on the order
+			}
+		}
 		a.rows = append(a.rows, fmt.Sprint(row...))
 	}
 	return a

@@ -157,6 +157,12 @@ func differ(a, b any, path string) string {
 		if a["type"] == "EXPRESSION_LIST" {
 			bm = unwrapValues(bm)
 		}
+		if b, ok := booleanConstant(a); ok && bm["class"] == "CAST" {
+			if constantOf(bm) == b {
+				return ""
+			}
+			return path
+		}
 		for key, av := range a {
 			if key == "query_location" || key == "named_param_map" {
 				continue
@@ -203,4 +209,19 @@ func unwrapValues(node map[string]any) map[string]any {
 	inner := maps.Clone(from)
 	inner["alias"] = node["alias"]
 	return inner
+}
+
+// booleanConstant is how DuckDB writes true and false: as a cast of 't' and 'f'.
+func booleanConstant(node map[string]any) (string, bool) {
+	value, _ := node["value"].(map[string]any)
+	if node["class"] != "CONSTANT" {
+		return "", false
+	}
+	switch value["value"] {
+	case true:
+		return "t", true
+	case false:
+		return "f", true
+	}
+	return "", false
 }
