@@ -98,11 +98,11 @@ func planningSchema(t *table.Table, snapshot *table.Snapshot) (*ice.Schema, []ta
 func usablePredicate(ctx context.Context, t *table.Table, snapshot *table.Snapshot, schema *ice.Schema, columns []plan.ScanColumn, filter plan.Expr) (ice.BooleanExpression, error) {
 	unusable := promotedFields(t.Metadata())
 	predicate, used := convert(schema, columns, filter, unusable)
-	doubtful := false
-	for id := range textPartitions(t.Metadata(), schema) {
-		doubtful = doubtful || used[id]
+	doubts := false
+	for id := range doubtfulPartitions(t.Metadata(), schema) {
+		doubts = doubts || used[id]
 	}
-	if !doubtful {
+	if !doubts {
 		return predicate, nil
 	}
 	fs, err := t.FS(ctx)
@@ -113,7 +113,7 @@ func usablePredicate(ctx context.Context, t *table.Table, snapshot *table.Snapsh
 	if err != nil {
 		return nil, err
 	}
-	for id := range missingBounds(t.Metadata(), schema, manifests) {
+	for id := range doubtful(t.Metadata(), schema, manifests) {
 		unusable[id] = true
 	}
 	predicate, _ = convert(schema, columns, filter, unusable)

@@ -135,9 +135,9 @@ func TestPruningKeepsEveryMatchingRow(t *testing.T) {
 	}
 	pruned, useful := 0, 0
 	for name, f := range fixtures {
-		rounds := 60
+		rounds := 25
 		if name == "bounds" {
-			rounds = 250
+			rounds = 120
 		}
 		for range rounds {
 			predicate := randomPredicate(rng, 3)
