@@ -31,7 +31,8 @@ type Options struct {
 	// AdvertiseAddress is host:port as others reach the Flight service; default: the listener's own address, which must
 	// then name a host. A host of 0.0.0.0 or :: is refused.
 	AdvertiseAddress string
-	// Slots is how many tasks run at once; default: the number of CPUs. Further tasks wait their turn.
+	// Slots is how many tasks run at once; default: the number of CPUs. Further tasks wait their turn. A task whose result
+	// streams takes none: it may wait for its reader for very long, and the scheduler counts it unless it does.
 	Slots int
 	// MemoryLimit is the budget in bytes for the executor's DuckDB; default 1 GiB. DuckDB is given two thirds of it as
 	// its memory_limit, because its resident set goes beyond that limit by about half.

@@ -40,6 +40,7 @@ type running struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{}
 	state  seracv1.TaskState // UNSPECIFIED while it waits for a slot
+	noSlot bool              // it has given its slot back, because it streams
 }
 
 // incomplete is a launch whose parts are still to come.
@@ -157,18 +158,31 @@ func (s *session) run(r *running) {
 	status := s.e.runner.Run(r.ctx, r.task, s.id, func(status *seracv1.TaskStatus) {
 		s.mu.Lock()
 		r.state = status.GetState()
+		if r.state == seracv1.TaskState_TASK_STATE_STREAMING {
+			// It may wait for its reader for very long. The scheduler knows whether it does, and launches no more than
+			// there are slots for as long as it does not.
+			s.freeSlot(r)
+		}
 		s.mu.Unlock()
 		s.out.status(status)
 	})
 	s.log.Debug("task ended", "task", r.key, "state", status.GetState(), "failure", status.GetFailure().GetMessage(),
 		"elapsed", time.Duration(status.GetMetrics().GetElapsedMicros())*time.Microsecond)
 	s.mu.Lock()
-	s.busy--
 	s.ended(r)
-	s.start()
+	s.freeSlot(r)
 	// The status goes out when the slot is free again, lest the scheduler's next task finds it taken.
 	s.out.status(status)
 	s.mu.Unlock()
+}
+
+// freeSlot gives a running task's slot back, once, and lets the next task have it. s is locked.
+func (s *session) freeSlot(r *running) {
+	if !r.noSlot {
+		r.noSlot = true
+		s.busy--
+		s.start()
+	}
 }
 
 // ended takes a task that is over off the table. s is locked.
@@ -186,6 +200,7 @@ func (s *session) stop(r *running, cause error) {
 	for i, q := range s.queue {
 		if q == r {
 			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
+			r.task.Abandon(cause)
 			s.ended(r)
 			s.reject(r.key, cause)
 			return
