@@ -243,18 +243,15 @@ func (p *typeParser) field() (Field, error) {
 	} else {
 		name = p.word()
 	}
-	named := p.pos
-	if t, err := p.parse(); err == nil {
+	t, err := p.parse()
+	if err == nil {
 		return Field{Name: name, Type: t}, nil
 	}
-	p.pos = named
-	if p.space(); p.pos < len(p.text) && p.text[p.pos] != ',' && p.text[p.pos] != ')' && p.text[p.pos] != '(' && p.text[p.pos] != '[' {
-		_, err := p.parse()
-		return Field{}, err
-	}
 	p.pos = start
-	t, err := p.parse()
-	return Field{Type: t}, err
+	if bare, bareErr := p.parse(); bareErr == nil {
+		return Field{Type: bare}, nil
+	}
+	return Field{}, err
 }
 
 func (p *typeParser) mapType() (Type, error) {

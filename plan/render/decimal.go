@@ -67,7 +67,7 @@ type candidate struct {
 }
 
 // candidates are the ways to write an argument of the arithmetic with the same value, the barest first.
-func candidates(arg plan.Expr, name string) []candidate {
+func candidates(arg plan.Expr, name string, result plan.Type) []candidate {
 	var out []candidate
 	switch e := arg.(type) {
 	case *plan.Cast:
@@ -75,8 +75,10 @@ func candidates(arg plan.Expr, name string) []candidate {
 			break
 		}
 		from := e.Arg.Type()
+		// A cast that only widens changes no value; one to the result's type DuckDB makes again by itself.
+		widens := int(e.To.Width)-int(e.To.Scale) >= int(from.Width)-int(from.Scale)
 		if from.Kind == plan.Decimal && from.Scale <= e.To.Scale &&
-			int(e.To.Width)-int(e.To.Scale) >= int(from.Width)-int(from.Scale) && (name != "*" || from.Scale == e.To.Scale) {
+			(name == "*" && widens && from.Scale == e.To.Scale || name != "*" && (widens || e.To.Equal(result))) {
 			out = append(out, candidate{e.Arg, from})
 		}
 		if as, ok := naturalDecimal(from.Kind); ok {
@@ -109,8 +111,8 @@ func retyped(n *big.Int, t plan.Type) []candidate {
 }
 
 func (w *writer) decimalArithmetic(e *plan.Call, cols []string) (string, error) {
-	left := candidates(e.Args[0], e.Name)
-	right := candidates(e.Args[1], e.Name)
+	left := candidates(e.Args[0], e.Name, e.Of)
+	right := candidates(e.Args[1], e.Name, e.Of)
 	args := e.Args
 	fits := false
 search:
