@@ -78,7 +78,7 @@ func TestConstantsReadBack(t *testing.T) {
 		{int64(62468286054477399), plan.T(plan.TimeTZ), "01:02:03.4-05:30"},
 		{int64(-1), plan.T(plan.Timestamp), "1969-12-31 23:59:59.999999"},
 		{int64(-math.MaxInt64), plan.T(plan.Timestamp), "-infinity"},
-		{int64(-62200000000000000), plan.T(plan.Timestamp), "0002-12-21 (BC) 06:13:20"},
+		{int64(-62200000000000000), plan.T(plan.Timestamp), "0003-12-17 (BC) 14:13:20"},
 		{int64(1704067201), plan.T(plan.TimestampS), "2024-01-01 00:00:01"},
 		{int64(-1), plan.T(plan.TimestampMS), "1969-12-31 23:59:59.999"},
 		{int64(1704067200123456789), plan.T(plan.TimestampNS), "2024-01-01 00:00:00.123456789"},
