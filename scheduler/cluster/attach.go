@@ -96,13 +96,15 @@ func (c *Cluster) register(r *seracv1.Register) (*executor, error) {
 			Slots: int(r.GetSlots()), MemoryBytes: r.GetMemoryBytes(),
 		},
 		heard: time.Now(), gone: make(chan struct{}), ready: make(chan struct{}, 1),
-		parts: map[attemptKey]*seracv1.TaskStatusPart{},
+		parts: map[attemptKey]*seracv1.TaskStatusPart{}, unanswered: map[attemptKey]time.Time{},
 	}
 	c.executors[e.info.ID] = e
+	i, _ := c.find(e.info.ID)
+	c.order = slices.Insert(c.order, i, e)
 	c.send(e, outgoing{message: &seracv1.AttachResponse{Message: &seracv1.AttachResponse_Registered{
 		Registered: &seracv1.Registered{LeaseMillis: c.o.Lease.Milliseconds()},
 	}}})
-	c.emit(ExecutorAttached{Executor: e.describe()})
+	c.emit(ExecutorAttached{Executor: e.info})
 	for _, run := range c.sortedRuns() {
 		c.step(run, job.ExecutorAdded{Executor: e.info.ID})
 	}
@@ -200,6 +202,9 @@ func (c *Cluster) handle(e *executor, m *seracv1.AttachRequest) error {
 		e.info.MemoryUsedBytes, e.info.SpillBytes = m.Heartbeat.GetMemoryUsedBytes(), m.Heartbeat.GetSpillBytes()
 		for _, st := range m.Heartbeat.GetRunning() {
 			c.status(e, st)
+		}
+		if m.Heartbeat.GetFreeSlots() > 0 {
+			c.checkAnswers(e)
 		}
 		return nil // nothing to launch because of that
 	case *seracv1.AttachRequest_StatusPart:

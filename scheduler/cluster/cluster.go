@@ -26,6 +26,7 @@ type Cluster struct {
 	mu        sync.Mutex
 	closed    bool
 	executors map[string]*executor
+	order     []*executor // the same, sorted by id
 	// idleSince is when the last executor that takes tasks went away; zero while there is one.
 	idleSince time.Time
 	runs      map[string]*Run
@@ -68,11 +69,10 @@ func (c *Cluster) Register(r grpc.ServiceRegistrar) { seracv1.RegisterSchedulerS
 func (c *Cluster) Executors() []ExecutorInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	infos := make([]ExecutorInfo, 0, len(c.executors))
-	for _, e := range c.executors {
-		infos = append(infos, e.describe())
+	infos := make([]ExecutorInfo, len(c.order))
+	for i, e := range c.order {
+		infos[i] = e.info
 	}
-	slices.SortFunc(infos, func(a, b ExecutorInfo) int { return strings.Compare(a.ID, b.ID) })
 	return infos
 }
 
@@ -80,8 +80,12 @@ func (c *Cluster) Executors() []ExecutorInfo {
 func (c *Cluster) Slots() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.slots()
+}
+
+func (c *Cluster) slots() int {
 	n := 0
-	for _, e := range c.executors {
+	for _, e := range c.order {
 		if !e.info.Draining {
 			n += e.info.Slots
 		}
@@ -99,7 +103,7 @@ func (c *Cluster) Close() {
 			c.step(r, job.Cancel{Reason: "the scheduler is shutting down"})
 			r.release(errClosed)
 		}
-		for _, e := range c.sortedExecutors() {
+		for _, e := range c.order {
 			e.leaving = true
 			e.wake()
 		}
@@ -108,7 +112,7 @@ func (c *Cluster) Close() {
 	c.goroutines.Wait()
 }
 
-// tick looks at the clock now and then: at leases, and at jobs that wait for any executor at all.
+// tick looks at the clock now and then: at leases, at results that nobody reads, and at jobs that wait for any executor at all.
 func (c *Cluster) tick() {
 	defer c.goroutines.Done()
 	every := max(time.Millisecond, min(c.o.Lease/8, c.o.NoExecutorTimeout/8, time.Second))
@@ -121,6 +125,7 @@ func (c *Cluster) tick() {
 		case now := <-ticker.C:
 			c.mu.Lock()
 			c.expire(now)
+			c.countIdle(now)
 			c.giveUp(now)
 			c.mu.Unlock()
 		}
@@ -129,7 +134,7 @@ func (c *Cluster) tick() {
 
 // expire counts executors as lost that have been silent for a lease, or have not read for very long.
 func (c *Cluster) expire(now time.Time) {
-	for _, e := range c.sortedExecutors() {
+	for _, e := range slices.Clone(c.order) {
 		if e.stuck {
 			c.lose(e, "it does not read: "+strconv.Itoa(len(e.queue))+" messages wait for it")
 		}
@@ -165,6 +170,9 @@ func (c *Cluster) lose(e *executor, why string) {
 	}
 	e.lost = true
 	delete(c.executors, e.info.ID)
+	if i, there := c.find(e.info.ID); there {
+		c.order = slices.Delete(c.order, i, i+1)
+	}
 	close(e.gone)
 	c.emit(ExecutorLost{ID: e.info.ID, Reason: why})
 	for _, r := range c.sortedRuns() {
@@ -179,7 +187,7 @@ func (c *Cluster) lose(e *executor, why string) {
 
 // countTaking keeps idleSince.
 func (c *Cluster) countTaking() {
-	for _, e := range c.executors {
+	for _, e := range c.order {
 		if !e.info.Draining {
 			c.idleSince = time.Time{}
 			return
@@ -203,13 +211,9 @@ func (c *Cluster) drain(e *executor) {
 	c.countTaking()
 }
 
-func (c *Cluster) sortedExecutors() []*executor {
-	all := make([]*executor, 0, len(c.executors))
-	for _, e := range c.executors {
-		all = append(all, e)
-	}
-	slices.SortFunc(all, func(a, b *executor) int { return strings.Compare(a.info.ID, b.info.ID) })
-	return all
+// find is the place of an id in order.
+func (c *Cluster) find(id string) (int, bool) {
+	return slices.BinarySearchFunc(c.order, id, func(e *executor, id string) int { return strings.Compare(e.info.ID, id) })
 }
 
 func (c *Cluster) sortedRuns() []*Run {

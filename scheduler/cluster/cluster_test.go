@@ -180,6 +180,27 @@ func TestSilentExecutor(t *testing.T) {
 	require.Empty(t, b.orphans)
 }
 
+// TestDoesNotAnswer: an executor goes on with its heartbeats, says that it has free slots, and never begins with a task.
+func TestDoesNotAnswer(t *testing.T) {
+	b := newBench(t, Options{Lease: 200 * time.Millisecond})
+	launched := make(chan struct{}, 1)
+	x := b.start("deaf", 1, func(x *fake, _ *seracv1.Register) {
+		x.onLaunch = func(*fake, *seracv1.TaskLaunch) { launched <- struct{}{} }
+	})
+	ctx := testContext(t)
+	r := b.c.Run(ctx, spec("q", stage(1, 1, "result 1")))
+	<-launched
+	b.start("other", 1)
+	time.Sleep(400 * time.Millisecond)
+	require.Len(t, b.c.Executors(), 2, "all its slots are taken: the task waits for one")
+	x.free.Store(1)
+	values, err := readAll(ctx, r)
+	require.NoError(t, err)
+	require.Equal(t, []int64{0}, values)
+	<-x.done
+	require.ErrorContains(t, x.err, "gave it up")
+}
+
 // TestHeartbeatsKeepTheLease: no message but heartbeats for several leases.
 func TestHeartbeatsKeepTheLease(t *testing.T) {
 	b := newBench(t, Options{Lease: 200 * time.Millisecond})

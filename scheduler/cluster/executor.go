@@ -35,6 +35,12 @@ type executor struct {
 	// parts are the files of statuses still to come.
 	parts map[attemptKey]*seracv1.TaskStatusPart
 
+	// unanswered are the launches, with their times, that the executor has not yet said anything about.
+	unanswered map[attemptKey]time.Time
+
+	// idle counts those of its result attempts that wait for a reader; see Cluster.countIdle.
+	idle int
+
 	conn *grpc.ClientConn // to its Flight service; nil until needed
 }
 
@@ -52,18 +58,23 @@ type attemptKey struct {
 
 func keyOf(id *seracv1.TaskId) attemptKey { return attemptKey{id.GetJobId(), job.AttemptOf(id)} }
 
-func (e *executor) describe() ExecutorInfo { return e.info }
-
 // free is how many tasks may still be launched.
 func (e *executor) free() int {
 	if e.lost || e.info.Draining {
 		return 0
 	}
-	return e.info.Slots - e.info.TasksRunning
+	return e.info.Slots - e.used()
 }
 
+// used is how many slots are taken. Results that wait for a reader take none, or clients that do not read would bring
+// everything to a halt; but each still takes memory, so only so many are left out.
+func (e *executor) used() int { return e.info.TasksRunning - min(e.idle, maxIdle*e.info.Slots) }
+
+// maxIdle is how many results may wait for their readers beside each slot's task.
+const maxIdle = 4
+
 // load is the used part of the slots.
-func (e *executor) load() float64 { return float64(e.info.TasksRunning) / float64(e.info.Slots) }
+func (e *executor) load() float64 { return float64(e.used()) / float64(e.info.Slots) }
 
 func (e *executor) wake() {
 	select {
@@ -84,6 +95,17 @@ func (c *Cluster) send(e *executor, m outgoing) {
 	}
 	e.queue = append(e.queue, m)
 	e.wake()
+}
+
+// checkAnswers counts an executor as lost that has free slots, as it says, and yet has not begun with a task that it was
+// sent a lease ago: it reads no more, or has lost the task.
+func (c *Cluster) checkAnswers(e *executor) {
+	for key, sent := range e.unanswered {
+		if waits := time.Since(sent); waits > c.o.Lease {
+			c.lose(e, fmt.Sprintf("it has free slots and has not begun with task %s/%v, launched %v ago", key.job, key.attempt, waits.Round(time.Millisecond)))
+			return
+		}
+	}
 }
 
 // takeQueue empties the queue for the sender; leaving says that nothing will follow.

@@ -133,7 +133,8 @@ type fake struct {
 	stream seracv1.SchedulerService_AttachClient
 	flight *grpc.Server
 	stop   context.CancelFunc
-	silent atomic.Bool // no heartbeats any more
+	silent atomic.Bool  // no heartbeats any more
+	free   atomic.Int32 // what its heartbeats say of free slots
 	done   chan struct{}
 	wg     sync.WaitGroup
 
@@ -196,7 +197,7 @@ func (b *bench) tryStart(id string, slots int, change ...func(*fake, *seracv1.Re
 				return
 			case <-time.After(lease / 4):
 				if !x.silent.Load() {
-					x.send(&seracv1.AttachRequest{Message: &seracv1.AttachRequest_Heartbeat{Heartbeat: &seracv1.Heartbeat{MemoryUsedBytes: 7}}})
+					x.send(&seracv1.AttachRequest{Message: &seracv1.AttachRequest_Heartbeat{Heartbeat: &seracv1.Heartbeat{MemoryUsedBytes: 7, FreeSlots: x.free.Load()}}})
 				}
 			}
 		}

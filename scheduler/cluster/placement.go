@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"hash/fnv"
+	"time"
 
 	"github.com/seracdb/serac/scheduler/job"
 )
@@ -14,24 +15,20 @@ func (c *Cluster) dispatch() {
 		return
 	}
 	free := 0
-	for _, e := range c.executors {
+	for _, e := range c.order {
 		free += max(0, e.free())
 	}
-	for free > 0 {
+	for ; free > 0; free-- {
 		r := c.nextRun()
 		if r == nil {
 			return
 		}
-		candidate, ok := r.m.Next()
-		if !ok {
-			return
-		}
+		candidate, _ := r.m.Next()
 		e := c.place(candidate)
 		if e == nil {
 			return
 		}
 		c.launch(r, candidate, e)
-		free--
 	}
 	c.makeWay()
 }
@@ -43,7 +40,7 @@ func (c *Cluster) nextRun() *Run {
 		if best != nil && (r.active > best.active || r.active == best.active && r.turn >= best.turn) {
 			continue
 		}
-		if r.m.HasNext() {
+		if stage, task, ok := r.m.Peek(); ok && r.near(job.AttemptID{Stage: stage, Task: task}, c.slots()) {
 			best = r
 		}
 	}
@@ -58,22 +55,27 @@ func (c *Cluster) nextRun() *Run {
 //
 // An executor that holds most of the shuffle input is taken even if others are loaded less.
 func (c *Cluster) place(t job.Candidate) *executor {
-	least := -1.0
-	eligible := func(e *executor, avoid bool) bool { return e.free() > 0 && (avoid || e.info.ID != t.Avoid) }
-	avoid := true // whether the avoided executor must do
-	for _, e := range c.executors {
-		if eligible(e, false) {
-			avoid = false
+	least, leastAll := -1.0, -1.0
+	for _, e := range c.order {
+		if e.free() <= 0 {
+			continue
+		}
+		load := e.load()
+		if leastAll < 0 || load < leastAll {
+			leastAll = load
+		}
+		if e.info.ID != t.Avoid && (least < 0 || load < least) {
+			least = load
 		}
 	}
-	for _, e := range c.executors {
-		if eligible(e, avoid) && (least < 0 || e.load() < least) {
-			least = e.load()
-		}
+	avoided := least < 0 // the avoided executor must do
+	if avoided {
+		least = leastAll
 	}
+	eligible := func(e *executor) bool { return e.free() > 0 && (avoided || e.info.ID != t.Avoid) }
 	for i, share := range t.Prefer {
 		e := c.executors[share.Executor]
-		if e == nil || !eligible(e, avoid) || share.Bytes == 0 {
+		if e == nil || !eligible(e) || share.Bytes == 0 {
 			continue
 		}
 		if most := i == 0 && share.Bytes*3 >= share.Of*2; most || e.level(least) {
@@ -82,8 +84,8 @@ func (c *Cluster) place(t job.Candidate) *executor {
 	}
 	var best *executor
 	var bestScore uint64
-	for _, e := range c.executors {
-		if !eligible(e, avoid) || !e.level(least) {
+	for _, e := range c.order {
+		if !eligible(e) || !e.level(least) {
 			continue
 		}
 		if score := rendezvous(t, e); best == nil || score > bestScore || score == bestScore && e.info.ID < best.info.ID {
@@ -125,6 +127,7 @@ func (c *Cluster) launch(r *Run, t job.Candidate, e *executor) {
 	r.turn = c.turn
 	r.active++
 	e.info.TasksRunning++
+	e.unanswered[keyOf(l.GetId())] = time.Now()
 	c.emit(TaskLaunched{Job: r.spec.ID, Attempt: job.AttemptOf(l.GetId()), Executor: e.info.ID})
 	c.send(e, outgoing{launch: l})
 }
@@ -133,14 +136,11 @@ func (c *Cluster) launch(r *Run, t job.Candidate, e *executor) {
 // result tasks of the same job hold slots, waiting for their turn. The last of them gives way.
 func (c *Cluster) makeWay() {
 	for _, r := range c.runs {
-		if !r.m.HasNext() {
+		stage, task, ok := r.m.Peek()
+		if !ok {
 			continue
 		}
-		t, ok := r.m.Next()
-		if !ok || t.Sink != job.Result {
-			continue
-		}
-		if a, ok := r.lastResultAfter(t); ok {
+		if a, ok := r.lastResultAfter(job.AttemptID{Stage: stage, Task: task}); ok {
 			c.step(r, job.Preempted{Attempt: a})
 			c.dispatch() // ends: every round has one running result task less
 			return

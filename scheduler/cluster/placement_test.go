@@ -19,6 +19,7 @@ func placing(slots ...int) *Cluster {
 	for i, n := range slots {
 		id := fmt.Sprint("e", i+1)
 		c.executors[id] = &executor{info: ExecutorInfo{ID: id, Slots: n}}
+		c.order = append(c.order, c.executors[id])
 	}
 	return c
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/seracdb/serac/wire"
 )
 
+// idleTime is how long a result must have waited for a reader to be left out of its executor's used slots.
+const idleTime = time.Second
+
 // ahead is how many result tasks are fetched at once: the one whose turn it is, and those after it. Each may hold
 // Options.HoldBackBytes in the scheduler.
 const ahead = 4
@@ -51,6 +54,9 @@ type stream struct {
 	fetching bool // a goroutine pulls it
 	stop     context.CancelFunc
 	reported bool // the FINISHED status has come
+	idle     bool // counted in executor.idle; guarded by Cluster.mu
+	// waits is since when nobody has taken its rows: not fetched yet, or the client does not read. Zero: they flow.
+	waits time.Time
 
 	batches    []arrow.RecordBatch
 	bytes      int64     // of batches
@@ -235,7 +241,7 @@ func (r *Run) streamOpen(e *executor, a job.AttemptID, finished bool) {
 		r.mu.Unlock()
 		return
 	}
-	r.results.tasks[i].stream = &stream{attempt: a, executor: e, reported: finished}
+	r.results.tasks[i].stream = &stream{attempt: a, executor: e, reported: finished, waits: time.Now()}
 	r.results.notify()
 	r.mu.Unlock()
 	r.fetchMoreLocked()
@@ -249,12 +255,48 @@ func (r *Run) streamEnded(a job.AttemptID) bool {
 	return s != nil && s.ended
 }
 
+// near says whether a task may be launched as far as the client's reading goes: a result task far ahead of what is being
+// read would only wait.
+func (r *Run) near(a job.AttemptID, slots int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, ok := r.results.index(a)
+	return !ok || i < r.results.current+max(slots, 2*ahead)
+}
+
+// countIdle finds the results that wait for a reader.
+func (c *Cluster) countIdle(now time.Time) {
+	for _, e := range c.order {
+		e.idle = 0
+	}
+	for _, r := range c.runs {
+		r.mu.Lock()
+		for i := range r.results.tasks {
+			if s := r.results.tasks[i].stream; s != nil {
+				s.idle = !s.ended && !s.waits.IsZero() && now.Sub(s.waits) > idleTime && r.m.Current(s.attempt)
+				if s.idle {
+					s.executor.idle++
+				}
+			}
+		}
+		r.mu.Unlock()
+	}
+	c.dispatch()
+}
+
 // dropStream forgets the rows of an attempt that is over, unless they have come whole.
 func (r *Run) dropStream(a job.AttemptID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.results.find(a)
-	if s == nil || s.ended {
+	if s == nil {
+		return
+	}
+	if s.idle {
+		s.idle = false
+		s.executor.idle--
+	}
+	if s.ended {
 		return
 	}
 	s.release()
@@ -280,11 +322,11 @@ func (r *Run) settleResults(e *executor) {
 }
 
 // lastResultAfter finds a result attempt that may give way to the task whose turn it is.
-func (r *Run) lastResultAfter(t job.Candidate) (job.AttemptID, bool) {
+func (r *Run) lastResultAfter(t job.AttemptID) (job.AttemptID, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := &r.results
-	i, ok := q.index(job.AttemptID{Stage: t.Stage, Task: t.Task})
+	i, ok := q.index(t)
 	if !ok || i != q.current {
 		return job.AttemptID{}, false
 	}
@@ -315,7 +357,7 @@ func (r *Run) fetchMoreLocked() {
 		if s == nil || s.fetching || s.ended {
 			continue
 		}
-		s.fetching = true
+		s.fetching, s.waits = true, time.Time{}
 		client, err := r.c.flightClient(s.executor)
 		ctx, stop := context.WithCancel(r.fetching)
 		s.stop = stop
@@ -389,9 +431,13 @@ func (r *Run) push(ctx context.Context, s *stream, b arrow.RecordBatch) bool {
 			}
 			s.batches = append(s.batches, b)
 			s.bytes += util.TotalRecordSize(b)
+			s.waits = time.Time{}
 			r.results.notify()
 			r.mu.Unlock()
 			return true
+		}
+		if s.waits.IsZero() {
+			s.waits = time.Now()
 		}
 		changed := r.results.changed
 		r.mu.Unlock()

@@ -220,3 +220,37 @@ func TestAbandonedRows(t *testing.T) {
 	_, err = r.Wait(ctx)
 	require.NoError(t, err, "the job itself has ended well")
 }
+
+// TestIdleReaders: clients that do not read take no slots from others, and what they read later is whole.
+func TestIdleReaders(t *testing.T) {
+	b := newBench(t, Options{HoldBackBytes: 1, HoldBackTime: time.Millisecond})
+	const batches, rows = 300, 10_000 // far more than fits into any buffer
+	x := b.start("e1", 2, func(x *fake, _ *seracv1.Register) {
+		x.onGet = func(x *fake, id *seracv1.TaskId, w *flight.Writer) error {
+			n := batches
+			if id.GetJobId() == "small" {
+				n = 1
+			}
+			for range n {
+				if err := x.write(w, 1, rows); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
+	ctx := testContext(t)
+	idle := b.c.Run(ctx, spec("idle", stage(1, 100, "result 1")))
+	b.eventually("the idle client's tasks take both slots", func() bool { return b.c.Executors()[0].TasksRunning == 2 })
+	values, err := readAll(ctx, b.c.Run(ctx, spec("small", stage(1, 1, "result 1"))))
+	require.NoError(t, err)
+	require.Len(t, values, rows)
+	time.Sleep(2 * idleTime)
+	require.LessOrEqual(t, x.count(), 1+2*ahead, "the idle client's own tasks are not launched far ahead")
+	for i := range 3 * batches {
+		batch, err := idle.Next(ctx)
+		require.NoError(t, err, i)
+		batch.Release()
+	}
+	idle.Cancel()
+}

@@ -117,7 +117,7 @@ func (c *Cluster) start(r *Run) error {
 	r.m = m
 	c.runs[r.spec.ID] = r
 	c.emit(JobStarted{Job: r.spec.ID, Stages: len(r.spec.Stages), Tasks: tasks})
-	for _, e := range c.sortedExecutors() {
+	for _, e := range c.order {
 		c.step(r, job.ExecutorAdded{Executor: e.info.ID})
 		if e.info.Draining {
 			c.step(r, job.ExecutorDraining{Executor: e.info.ID})
@@ -227,6 +227,7 @@ func (c *Cluster) apply(r *Run, actions []job.Action) {
 			if e := c.executors[a.Executor]; e != nil {
 				e.info.TasksRunning--
 				delete(e.parts, attemptKey{r.spec.ID, a.Attempt})
+				delete(e.unanswered, attemptKey{r.spec.ID, a.Attempt})
 			}
 			r.dropStream(a.Attempt)
 		case job.DeleteFiles:

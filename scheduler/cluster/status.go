@@ -11,6 +11,7 @@ import (
 // status handles an executor's report on an attempt.
 func (c *Cluster) status(e *executor, st *seracv1.TaskStatus) {
 	key := keyOf(st.GetId())
+	delete(e.unanswered, key)
 	state := st.GetState()
 	over := state == seracv1.TaskState_TASK_STATE_FINISHED || state == seracv1.TaskState_TASK_STATE_FAILED
 	if over {

@@ -33,34 +33,35 @@ type Share struct {
 // Next is the task to launch next: of the earliest running stage, tasks to run again first. It is the same until an
 // event or a Launch changes something.
 func (m *Machine) Next() (Candidate, bool) {
-	if m.Ended() {
+	ref, ok := m.next()
+	if !ok {
 		return Candidate{}, false
+	}
+	return m.candidate(ref), true
+}
+
+// Peek names the task that Next would give, and costs less.
+func (m *Machine) Peek() (stage plan.StageID, task int32, ok bool) {
+	ref, ok := m.next()
+	if !ok {
+		return 0, 0, false
+	}
+	return ref.stage.spec.ID, ref.task, true
+}
+
+func (m *Machine) next() (taskRef, bool) {
+	if m.Ended() {
+		return taskRef{}, false
 	}
 	for _, s := range m.stages {
 		if _, ok := s.state.(stageRunning); !ok {
 			continue
 		}
 		if t, ok := s.nextPending(); ok {
-			return m.candidate(taskRef{s, t}), true
+			return taskRef{s, t}, true
 		}
 	}
-	return Candidate{}, false
-}
-
-// HasNext says whether Next would give a task, and costs less.
-func (m *Machine) HasNext() bool {
-	if m.Ended() {
-		return false
-	}
-	for _, s := range m.stages {
-		if _, ok := s.state.(stageRunning); !ok {
-			continue
-		}
-		if _, ok := s.nextPending(); ok {
-			return true
-		}
-	}
-	return false
+	return taskRef{}, false
 }
 
 func (s *stage) nextPending() (int32, bool) {

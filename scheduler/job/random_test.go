@@ -178,7 +178,8 @@ func (w *world) sorted() []AttemptID {
 
 func (w *world) launch(executor string) {
 	c, ok := w.m.Next()
-	require.Equal(w.t, ok, w.m.HasNext())
+	stage, task, peeked := w.m.Peek()
+	require.Equal(w.t, []any{ok, c.Stage, c.Task}, []any{peeked, stage, task})
 	if !ok {
 		return
 	}
