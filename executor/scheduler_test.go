@@ -184,6 +184,22 @@ func (a *attachment) awaitFinished(id *seracv1.TaskId) *seracv1.TaskStatus {
 	return a.awaitState(id, seracv1.TaskState_TASK_STATE_FINISHED)
 }
 
+// overLocked says whether the attempt has ended, or the executor has. a is locked.
+func (a *attachment) overLocked(id *seracv1.TaskId) bool {
+	for _, s := range a.statuses[task.KeyOf(id)] {
+		if s.GetState() >= seracv1.TaskState_TASK_STATE_FINISHED {
+			return true
+		}
+	}
+	return a.gone
+}
+
+func (a *attachment) over(id *seracv1.TaskId) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.overLocked(id)
+}
+
 func (a *attachment) awaitFailure(id *seracv1.TaskId) *seracv1.Failure {
 	a.t.Helper()
 	var found *seracv1.TaskStatus

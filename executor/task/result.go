@@ -23,30 +23,50 @@ type BatchWriter interface {
 
 // result hands an attempt's rows from the attempt, which pulls them out of DuckDB, to the one reader that may come.
 type result struct {
-	mu      sync.Mutex
-	claimed bool
-
-	reader chan *reader  // the reader, once
-	done   chan struct{} // closed when the attempt is over or all rows are written
+	claims chan *reader  // the reader, once
+	done   chan struct{} // closed when all rows are written, or the attempt is over
 	once   sync.Once
 	err    error // set before done is closed
+
+	mu      sync.Mutex
+	claimed bool
 }
 
 // reader is whoever fetches the result.
 type reader struct {
 	w   BatchWriter
 	ctx context.Context
+
+	mu    sync.Mutex
+	taken bool // by the attempt, which uses w from then on
+	left  bool // before the attempt took it
 }
 
-func newResult() *result { return &result{reader: make(chan *reader, 1), done: make(chan struct{})} }
+// take says whether the reader is still there; w is the attempt's then, until the result is done.
+func (r *reader) take() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = !r.left
+	return r.taken
+}
 
-// fail ends the result; only the first end counts.
-func (r *result) fail(err error) { r.once.Do(func() { r.err = err; close(r.done) }) }
+// leave says whether the reader may go at once, since the attempt does not use w.
+func (r *reader) leave() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = !r.taken
+	return r.left
+}
+
+func newResult() *result { return &result{claims: make(chan *reader, 1), done: make(chan struct{})} }
+
+// end ends the result; only the first end counts.
+func (r *result) end(err error) { r.once.Do(func() { r.err = err; close(r.done) }) }
 
 var errReaderGone = errors.New("the reader of the result went away")
 
-// ReadResult writes the rows of a STREAMING attempt to w, and returns when all are written, or with the attempt's error. It
-// can be called once. The end of ctx cancels the attempt.
+// ReadResult writes the rows of an attempt to w, as soon as it has any, and returns when all are written, or with the
+// attempt's error. It can be called once. The end of ctx cancels the attempt.
 func (t *Task) ReadResult(ctx context.Context, w BatchWriter) error {
 	r := t.result
 	r.mu.Lock()
@@ -56,11 +76,21 @@ func (t *Task) ReadResult(ctx context.Context, w BatchWriter) error {
 	}
 	r.claimed = true
 	r.mu.Unlock()
-	r.reader <- &reader{w: w, ctx: ctx}
-	// The attempt uses w until it is done, and notices itself when ctx ends.
-	<-r.done
+	me := &reader{w: w, ctx: ctx}
+	r.claims <- me
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if me.leave() {
+			return ctx.Err()
+		}
+		<-r.done // the attempt has noticed too
+	}
 	return r.err
 }
+
+// Abandon ends the result of an attempt that will not run (again): whoever waits for its rows gets err.
+func (t *Task) Abandon(err error) { t.result.end(err) }
 
 // streamResult runs the query and gives its rows to the reader, as fast as that takes them.
 func (a *attempt) streamResult(ctx context.Context, root plan.Node, sql string) (*seracv1.TaskStatus, error) {
@@ -74,9 +104,12 @@ func (a *attempt) streamResult(ctx context.Context, root plan.Node, sql string) 
 	a.report(a.status(seracv1.TaskState_TASK_STATE_STREAMING))
 	var to *reader
 	select {
-	case to = <-a.task.result.reader:
+	case to = <-a.task.result.claims:
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if !to.take() {
+		return nil, wire.Fail(seracv1.FailureKind_FAILURE_KIND_TRANSPORT, errReaderGone)
 	}
 	// A reader that goes away stops DuckDB, also in the middle of a batch.
 	stop := context.AfterFunc(to.ctx, func() { cancel(errReaderGone) })
@@ -89,7 +122,7 @@ func (a *attempt) streamResult(ctx context.Context, root plan.Node, sql string) 
 	if err != nil {
 		return nil, err
 	}
-	a.task.result.fail(nil)
+	a.task.result.end(nil)
 	return a.status(seracv1.TaskState_TASK_STATE_FINISHED), nil
 }
 

@@ -54,11 +54,12 @@ func (r *Runner) Run(ctx context.Context, t *Task, executorID string, report Rep
 	if err != nil {
 		r.Engine.Observe(err)
 		err = classify(ctx, err)
-		t.result.fail(err)
+		t.Abandon(err)
 		failed := a.status(seracv1.TaskState_TASK_STATE_FAILED)
 		failed.Failure = wire.FailureFrom(err)
 		return failed
 	}
+	t.Abandon(wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "task %s has no result rows", KeyOf(t.ID())))
 	finished.Metrics = t.Metrics()
 	return finished
 }
