@@ -88,11 +88,12 @@ func (t *table) start() {
 	for i, name := range t.names {
 		t.separate(i, "|")
 		gap := t.widths[i] - textWidth(name)
-		t.write(strings.Repeat(" ", gap/2) + name + strings.Repeat(" ", gap-gap/2))
-		if i == len(t.names)-1 {
-			t.write("\n")
+		t.write(strings.Repeat(" ", gap/2) + name)
+		if i < len(t.names)-1 {
+			t.write(strings.Repeat(" ", gap-gap/2))
 		}
 	}
+	t.write("\n")
 	t.dim(func() {
 		for i, w := range t.widths {
 			if i > 0 {
