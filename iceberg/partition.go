@@ -63,7 +63,7 @@ func (p *termParser) word() (text string, quoted bool, err error) {
 		}
 		return "", false, fmt.Errorf("a quoted name does not end")
 	}
-	n := strings.IndexFunc(p.rest, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.()[]\"'", r) })
+	n := strings.IndexFunc(p.rest, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.()[]<>:\"'", r) })
 	if n < 0 {
 		n = len(p.rest)
 	}
@@ -219,7 +219,29 @@ func NewPartitionSpec(s *ice.Schema, terms []PartitionTerm) (*ice.PartitionSpec,
 	if err != nil {
 		return nil, fmt.Errorf("partition spec: %w", err)
 	}
+	if err := checkManifestSchema(s, spec); err != nil {
+		return nil, err
+	}
 	return &spec, nil
+}
+
+// checkManifestSchema refuses specs whose manifests iceberg-go 0.7.0 cannot write: it names every decimal's Avro type
+// alike, so that decimals of different sizes clash.
+func checkManifestSchema(s *ice.Schema, spec ice.PartitionSpec) error {
+	var first ice.DecimalType
+	firstName := ""
+	for _, f := range spec.Fields() {
+		source, _ := s.FindFieldByID(f.SourceID())
+		d, ok := f.Transform.ResultType(source.Type).(ice.DecimalType)
+		switch {
+		case !ok:
+		case firstName == "":
+			first, firstName = d, f.Name
+		case !first.Equals(d):
+			return fmt.Errorf("partition by %s and %s: two decimals of different types (%s, %s) cannot be written to one manifest", firstName, f.Name, first, d)
+		}
+	}
+	return nil
 }
 
 // firstPartitionFieldID is where partition field ids start (specification, Partition Specs).
