@@ -75,8 +75,8 @@ type ColumnDef struct {
 	Doc      string
 }
 
-// NewSchema builds the schema of a new table. Ids are assigned as catalogs assign them: the columns first, then the
-// fields inside them. Two columns whose names differ in case alone are refused: SQL could not tell them apart.
+// NewSchema builds the schema of a new table. Ids are assigned to the columns first, then to the fields inside them; a
+// catalog that creates the table may number the fields again in its own way. Two columns whose names differ in case alone are refused: SQL could not tell them apart.
 func NewSchema(columns []ColumnDef) (*ice.Schema, error) {
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("a table needs at least one column")
