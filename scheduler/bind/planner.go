@@ -77,10 +77,13 @@ func (p *planner) begin(ctx context.Context, req Request, tables map[string]*Tab
 		if !isName(name) {
 			return &Error{Message: fmt.Sprintf("%q is not the name of a setting", name)}
 		}
+		p.settings = append(p.settings, name)
 		if err := p.conn.Exec(ctx, "SET "+name+" = "+plan.QuoteString(value)); err != nil {
+			if isStatementFault(err) {
+				return &Error{Message: fmt.Sprintf("setting %s: %v", name, err)}
+			}
 			return fmt.Errorf("setting %s: %w", name, err)
 		}
-		p.settings = append(p.settings, name)
 	}
 	if err := p.schema(ctx, req.Catalog, req.Schema); err != nil {
 		return err

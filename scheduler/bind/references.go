@@ -25,6 +25,9 @@ func parseStatement(text string) (*statement, error) {
 		kind, _ := doc["error_type"].(string)
 		return nil, &serializeError{kind: kind, message: message}
 	}
+	if list, _ := doc["statements"].([]any); len(list) != 1 {
+		return nil, &Error{Message: fmt.Sprintf("one statement at a time: the text has %d", len(list))}
+	}
 	return &statement{tree: doc}, nil
 }
 

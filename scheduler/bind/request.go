@@ -69,7 +69,8 @@ type Request struct {
 	Catalog, Schema string
 	// Settings are the session's settings that bear on binding, such as TimeZone, default_null_order, integer_division.
 	Settings map[string]string
-	// Params replace the statement's parameters ($1 is Params[0]). Their number must fit unless DescribeOnly is set.
+	// Params replace the statement's parameters ($1 is Params[0]). Without any, the parameters stay: the result's columns
+	// are known as far as they do not depend on them, and the plan is not.
 	Params []*plan.Constant
 	// Resolve finds the tables.
 	Resolve Resolver

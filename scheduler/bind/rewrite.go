@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/seracdb/serac/plan"
@@ -22,12 +23,24 @@ type rewritten struct {
 // mustRewrite says that the text cannot be bound as it stands: DuckDB's views know no time travel, and parameters need
 // their values.
 func (b *binding) mustRewrite() bool {
-	if len(b.req.Params) > 0 {
+	if len(b.req.Params) > 0 || b.integerDivision() {
 		return true
 	}
 	for _, n := range b.nodes {
 		if n.ref.At != nil {
 			return true
+		}
+	}
+	return false
+}
+
+// integerDivision says that / divides integers as // does. DuckDB's serialized plan does not heed the setting, so the
+// text is changed.
+func (b *binding) integerDivision() bool {
+	for name, value := range b.req.Settings {
+		if strings.EqualFold(name, "integer_division") {
+			on, err := strconv.ParseBool(value)
+			return err == nil && on
 		}
 	}
 	return false
@@ -71,7 +84,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 		n.node["catalog_name"], n.node["schema_name"], n.node["table_name"], n.node["alias"] = "", "", name, alias
 		delete(n.node, "at_clause")
 	}
-	r := &treeRewriter{prefixes: prefixes, taken: takenNames(tree.tree, b.byKey), params: b.req.Params}
+	r := &treeRewriter{prefixes: prefixes, taken: takenNames(tree.tree, b.byKey), params: b.req.Params, integerDivision: b.integerDivision()}
 	if err := r.rewrite(tree.tree); err != nil {
 		return nil, err
 	}
@@ -95,10 +108,12 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 
 // treeRewriter changes a syntax tree in place. Nodes that become constants are collected: their values come later.
 type treeRewriter struct {
-	prefixes     map[string]string
-	taken        names // names that columns or aliases have: not the clock's
-	params       []*plan.Constant
-	replacements []*replacement
+	prefixes map[string]string
+	taken    names // names that columns or aliases have: not the clock's
+	params   []*plan.Constant
+	// integerDivision turns / into //.
+	integerDivision bool
+	replacements    []*replacement
 }
 
 func (r *treeRewriter) rewrite(v any) error {
@@ -121,6 +136,9 @@ func (r *treeRewriter) rewrite(v any) error {
 			r.sessionValue(v)
 		case "FUNCTION":
 			r.sessionValue(v)
+			if r.integerDivision && v["function_name"] == "/" {
+				v["function_name"] = "//"
+			}
 		case "PARAMETER":
 			return r.parameter(v)
 		}
