@@ -247,6 +247,27 @@ func TestSlots(t *testing.T) {
 	n.awaitState(third, seracv1.TaskState_TASK_STATE_STREAMING)
 }
 
+// TestIdleResultsGiveTheirSlotAway: results that nobody reads, or that are read slowly, do not keep others from running.
+func TestIdleResultsGiveTheirSlotAway(t *testing.T) {
+	n := start(t, newScheduler(t), func(o *Options) { o.Slots = 1 })
+	unread, slow, next := id("j", 0, 0), id("j", 0, 1), id("j", 0, 2)
+	n.launch(unread, numbers(1, 1<<40), constant(1))
+	n.awaitState(unread, seracv1.TaskState_TASK_STATE_STREAMING)
+	n.launch(slow, numbers(1, 1<<40), constant(1))
+	n.awaitState(slow, seracv1.TaskState_TASK_STATE_STREAMING)
+	read, held := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = n.result(context.Background(), slow, func(arrow.RecordBatch) error { close(read); <-held; return errEnough })
+	}()
+	<-read
+	defer close(held)
+	n.launch(next, numbers(1, 3), constant(1))
+	n.awaitState(next, seracv1.TaskState_TASK_STATE_STREAMING)
+	require.NoError(t, n.result(t.Context(), next, nil))
+	n.awaitFinished(next)
+	n.await("a free slot", func() bool { h := n.heartbeats; return len(h) > 0 && h[len(h)-1].GetFreeSlots() == 1 })
+}
+
 // shuffleRoot hashes range(n) with its double into partitions.
 func shuffleRoot(n int64, partitions int) plan.Node {
 	return &plan.ShuffleWrite{

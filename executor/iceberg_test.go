@@ -1,8 +1,11 @@
 package executor
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/iceberg/commit"
 	"github.com/seracdb/serac/iceberg/scan"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -160,4 +164,113 @@ func (a *attachment) launchOn(handle *catalog.Table, id *seracv1.TaskId, root pl
 	a.send(&seracv1.AttachResponse{Message: &seracv1.AttachResponse_Launch{Launch: &seracv1.TaskLaunch{
 		Id: id, Fragment: encode(a.t, root, handle.Wire()), Assignments: assignments,
 	}}})
+}
+
+// partitionedTable makes the table ns.p (id BIGINT NOT NULL, name VARCHAR), partitioned by bucket[4](id) and name.
+func partitionedTable(t *testing.T, c *catalog.Catalog) *catalog.Table {
+	t.Helper()
+	schema := ice.NewSchema(0,
+		ice.NestedField{ID: 1, Name: "id", Type: ice.PrimitiveTypes.Int64, Required: true},
+		ice.NestedField{ID: 2, Name: "name", Type: ice.PrimitiveTypes.String},
+	)
+	spec := ice.NewPartitionSpec(
+		ice.PartitionField{SourceIDs: []int{1}, FieldID: 1000, Name: "id_bucket", Transform: ice.BucketTransform{NumBuckets: 4}},
+		ice.PartitionField{SourceIDs: []int{2}, FieldID: 1001, Name: "name", Transform: ice.IdentityTransform{}},
+	)
+	handle, err := c.CreateTable(t.Context(), catalog.CreateRequest{Namespace: "ns", Name: "p", Schema: schema, PartitionSpec: &spec})
+	require.NoError(t, err)
+	return handle
+}
+
+func writeOf(handle *catalog.Table, input plan.Node) *plan.IcebergWrite {
+	spec := handle.Spec()
+	return &plan.IcebergWrite{
+		Input: input, TableKey: handle.Wire().Key, Columns: handle.Columns(), SpecID: int32(spec.ID()), Partition: handle.PartitionFields(),
+	}
+}
+
+// idsAndNames makes n rows of an id and one of three names.
+func idsAndNames(n int64) plan.Node {
+	bigintType := plan.T(plan.BigInt)
+	return &plan.Project{Input: numbers(1, n), Exprs: []plan.Expr{
+		col(0, bigintType),
+		&plan.Cast{Arg: &plan.Call{Name: "%", Args: []plan.Expr{col(0, bigintType), bigint(3)}, Of: bigintType}, To: plan.T(plan.Varchar)},
+	}}
+}
+
+func dataFilesOf(t *testing.T, handle *catalog.Table) []string {
+	t.Helper()
+	var out []string
+	root := strings.TrimPrefix(handle.Location(), "file://")
+	require.NoError(t, filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".parquet") {
+			out = append(out, path)
+		}
+		return err
+	}))
+	return out
+}
+
+// TestWriteCommitScan writes a partitioned table by two tasks, commits what they report, and scans it again.
+func TestWriteCommitScan(t *testing.T) {
+	c, _ := newTable(t)
+	handle := partitionedTable(t, c)
+	n := start(t, newScheduler(t))
+	var files []*seracv1.DataFile
+	for i := range int32(2) {
+		task := id("w", 0, i)
+		n.launchOn(handle, task, writeOf(handle, idsAndNames(600)), constant(1))
+		done := n.awaitFinished(task)
+		require.Equal(t, int64(600), done.GetMetrics().GetOutputRows())
+		require.Len(t, done.GetDataFiles(), 12, "4 buckets by 3 names")
+		files = append(files, done.GetDataFiles()...)
+	}
+	require.Len(t, dataFilesOf(t, handle), 24)
+	_, err := commit.Append(t.Context(), c, handle, commit.Request{CommitID: "w", Files: files, Operation: commit.OpAppend})
+	require.NoError(t, err)
+	handle, err = c.LoadTable(t.Context(), "ns", "p")
+	require.NoError(t, err)
+
+	s := &plan.IcebergScan{Leaf: 1, TableKey: handle.Wire().Key, SnapshotID: handle.SnapshotID(), Columns: handle.Columns(), EstimatedRows: -1, EstimatedBytes: -1}
+	root := &plan.Aggregate{Input: s, Groups: []plan.Expr{col(1, plan.T(plan.Varchar))}, Calls: []plan.AggregateCall{
+		{Name: "count_star", Of: plan.T(plan.BigInt)}, {Name: "max", Args: []plan.Expr{col(0, plan.T(plan.BigInt))}, Of: plan.T(plan.BigInt)},
+	}}
+	task := id("r", 0, 0)
+	n.launchOn(handle, task, root, fileGroup(1, groups(t, handle, s, 1)[0]))
+	n.awaitState(task, seracv1.TaskState_TASK_STATE_STREAMING)
+	got := map[string][2]int64{}
+	require.NoError(t, n.result(t.Context(), task, func(b arrow.RecordBatch) error {
+		for i := range int(b.NumRows()) {
+			got[b.Column(0).ValueStr(i)] = [2]int64{b.Column(1).(*array.Int64).Value(i), b.Column(2).(*array.Int64).Value(i)}
+		}
+		return nil
+	}))
+	require.Equal(t, map[string][2]int64{"0": {400, 597}, "1": {400, 598}, "2": {400, 599}}, got)
+	require.Empty(t, n.diskUse())
+}
+
+// TestFailedWriteLeavesNothing: a NULL in a required column, and a cancel, leave no file in the table's location.
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	c, _ := newTable(t)
+	handle := partitionedTable(t, c)
+	n := start(t, newScheduler(t))
+	bigintType := plan.T(plan.BigInt)
+	withNull := &plan.Project{Input: numbers(1, 1000), Exprs: []plan.Expr{
+		&plan.Call{Name: "nullif", Args: []plan.Expr{col(0, bigintType), bigint(999)}, Of: bigintType},
+		&plan.Constant{Value: "x", Of: plan.T(plan.Varchar)},
+	}}
+	task := id("w", 0, 0)
+	n.launchOn(handle, task, writeOf(handle, withNull), constant(1))
+	f := n.awaitFailure(task)
+	require.Equal(t, seracv1.FailureKind_FAILURE_KIND_STATEMENT, f.GetKind(), f.GetMessage())
+	require.Contains(t, f.GetMessage(), "id")
+
+	task = id("w", 0, 1)
+	n.launchOn(handle, task, writeOf(handle, idsAndNames(1<<40)), constant(1))
+	n.awaitState(task, seracv1.TaskState_TASK_STATE_RUNNING)
+	time.Sleep(200 * time.Millisecond)
+	n.cancel(task)
+	require.Equal(t, seracv1.FailureKind_FAILURE_KIND_CANCELLED, n.awaitFailure(task).GetKind())
+	require.Empty(t, dataFilesOf(t, handle))
+	require.Empty(t, n.diskUse())
 }
