@@ -16,7 +16,7 @@ type ScalarFunction struct {
 	// Params are the arguments' types as DuckDB reads them in a CAST; "ANY" takes every type as it is.
 	Params  []string
 	Returns string
-	// Fn fills out for rows 0..out.Len(). A NULL argument does not keep Fn from being called: set NULLs yourself.
+	// Fn fills out for rows 0..out.Len(). It is called for NULL arguments too, and decides what comes of them.
 	// Neither args nor out may be kept. The error is the statement's.
 	Fn func(args []Vector, out Vector) error
 }
@@ -169,6 +169,7 @@ func (db *DB) addOverload(ctx context.Context, set bindings.ScalarFunctionSet, f
 		return err
 	}
 	bindings.ScalarFunctionSetReturnType(handle, returns)
+	bindings.ScalarFunctionSetSpecialHandling(handle) // of NULL: DuckDB would answer NULL itself where all is constant
 	bindings.ScalarFunctionSetFunction(handle, scalarCallback())
 	own := *f
 	bindings.ScalarFunctionSetExtraInfo(handle, newExtra(&own), releaseExtra())
