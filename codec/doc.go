@@ -6,6 +6,6 @@
 // newer, or out of range is an error that names it.
 //
 // The package knows no Iceberg, no DuckDB and no network. Read fragment.go first, then node.go and expr.go; registry.go
-// says how a node of another table format travels; extensions/serac.yaml lists the functions and types that Substrait has
+// says how a node of another table format travels; extensions/ lists the functions and types that Substrait has
 // no name for.
 package codec
