@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -107,10 +108,15 @@ func (s *sequence) advance() error {
 	if cancelled {
 		next.Cancel()
 	}
-	if !next.Schema().Equal(s.schema) {
-		return status.Error(codes.InvalidArgument, "the statement returns other columns for one row of parameters than for another")
+	if !sameTypes(next.Schema(), s.schema) {
+		return status.Error(codes.InvalidArgument, "the statement returns other types of columns for one row of parameters than for another")
 	}
 	return nil
+}
+
+// sameTypes leaves names aside: that of a column without an alias may hold the parameter's value.
+func sameTypes(a, b *arrow.Schema) bool {
+	return slices.EqualFunc(a.Fields(), b.Fields(), func(a, b arrow.Field) bool { return arrow.TypeEqual(a.Type, b.Type) })
 }
 
 func (s *sequence) RowsAffected(context.Context) (int64, error) { return s.changed, nil }
