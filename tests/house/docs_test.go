@@ -12,12 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seracdb/serac/scheduler/sql"
 	"github.com/seracdb/serac/tests/process"
 )
 
+// builtBinary says whether a test asked for the binary, which is then to be removed.
+var builtBinary bool
+
 func TestMain(m *testing.M) {
 	status := m.Run()
-	process.RemoveBinary()
+	if builtBinary {
+		process.RemoveBinary()
+	}
 	os.Exit(status)
 }
 
@@ -65,6 +71,7 @@ func TestDocumentsNameCommandsThatExist(t *testing.T) {
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
 	flag := regexp.MustCompile(`(?:^|\s)(--?[a-z][a-z0-9._-]*)`)
 	help := map[string]string{}
+	builtBinary = true
 	checked := 0
 	for name, text := range documents(t) {
 		for _, m := range block.FindAllStringSubmatch(text, -1) {
@@ -93,6 +100,26 @@ func TestDocumentsNameCommandsThatExist(t *testing.T) {
 var quotedText = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 
 func withoutQuoted(line string) string { return quotedText.ReplaceAllString(line, "x") }
+
+// Every SQL statement in the documents is one that the front end takes.
+func TestDocumentsNameStatementsThatRun(t *testing.T) {
+	block := regexp.MustCompile("(?s)```sql\n(.*?)```")
+	checked := 0
+	for name, text := range documents(t) {
+		for _, m := range block.FindAllStringSubmatch(text, -1) {
+			statements, err := sql.Split(m[1])
+			require.NoError(t, err, name)
+			for _, statement := range statements {
+				parsed, err := sql.Parse(statement)
+				require.NoError(t, err, "%s: %s", name, statement)
+				_, unsupported := parsed.(*sql.Unsupported)
+				require.False(t, unsupported, "%s: %s", name, statement)
+				checked++
+			}
+		}
+	}
+	require.Greater(t, checked, 3)
+}
 
 // Each dependency is there for a reason that somebody wrote down, and goes when the reason does.
 func TestDependenciesAreTheDocumentedOnes(t *testing.T) {
