@@ -160,51 +160,51 @@ func TestEveryTypeIsReadByIcebergGo(t *testing.T) {
 	requireBounds(t, conn, tbl, files)
 }
 
-// requireBounds checks that no value of a file is outside its bounds, and that bounds are as tight as they can be.
+// requireBounds checks that bounds are the least and the greatest value of a file, and for strings and binaries, which are cut,
+// that no value is outside.
 func requireBounds(t *testing.T, conn *duckdb.Conn, tbl *catalog.Table, files []*seracv1.DataFile) {
 	t.Helper()
 	fields, err := iceberg.Fields(tbl.Schema())
 	require.NoError(t, err)
-	bounded := 0
 	for _, f := range files {
 		path, _, err := object.LocalPath(f.Path)
 		require.NoError(t, err)
+		var checks, names []string
+		check := func(field iceberg.Field, format string, args ...any) {
+			checks, names = append(checks, fmt.Sprintf(format, args...)), append(names, field.Name)
+		}
 		for _, field := range fields {
+			column := plan.QuoteIdent(field.Name)
 			low, ok := f.LowerBounds[field.ID]
 			if !ok {
 				continue
 			}
-			bounded++
-			from := fmt.Sprintf("FROM read_parquet('%s', hive_partitioning = false) WHERE %s IS NOT NULL", path, plan.QuoteIdent(field.Name))
+			high, hasHigh := f.UpperBounds[field.ID]
 			switch field.Iceberg.(type) {
 			case ice.StringType, ice.BinaryType:
-				hexed := fmt.Sprintf("hex(encode(%s))", plan.QuoteIdent(field.Name))
-				if _, ok := field.Iceberg.(ice.BinaryType); ok {
-					hexed = fmt.Sprintf("hex(%s)", plan.QuoteIdent(field.Name))
+				if field.Type.Kind == plan.Varchar {
+					column = "encode(" + column + ")"
 				}
-				rows, err := conn.Rows(context.Background(), fmt.Sprintf("SELECT min(%s), max(%s) %s", hexed, hexed, from))
-				require.NoError(t, err)
-				require.LessOrEqual(t, fmt.Sprintf("%X", low), rows[0][0], field.Name)
-				if high, ok := f.UpperBounds[field.ID]; ok {
-					require.GreaterOrEqual(t, fmt.Sprintf("%X", high), rows[0][1], field.Name)
+				check(field, "min(hex(%s)) >= '%X'", column, low)
+				if hasHigh {
+					check(field, "max(hex(%s)) <= '%X'", column, high)
 				}
 			default:
-				name := plan.QuoteIdent(field.Name)
-				rows, err := conn.Rows(context.Background(), fmt.Sprintf("SELECT min(%s)::VARCHAR, max(%s)::VARCHAR %s", name, name, from))
-				require.NoError(t, err)
-				for i, bound := range [][]byte{low, f.UpperBounds[field.ID]} {
+				for fn, bound := range map[string][]byte{"min": low, "max": high} {
 					value, err := iceberg.DecodeValue(field.Iceberg, bound)
 					require.NoError(t, err, field.Name)
 					text := ice.IdentityTransform{}.ToHumanStrType(field.Iceberg, value)
-					same, err := conn.Rows(context.Background(), fmt.Sprintf("SELECT CAST(%s AS %s) = CAST(%s AS %s)",
-						plan.QuoteString(text), field.Type.SQL(), plan.QuoteString(rows[0][i].(string)), field.Type.SQL()))
-					require.NoError(t, err, field.Name)
-					require.Equal(t, true, same[0][0], "%s: %s, %v", field.Name, text, rows[0][i])
+					check(field, "%s(%s) = CAST(%s AS %s)", fn, column, plan.QuoteString(text), field.Type.SQL())
 				}
 			}
 		}
+		require.NotEmpty(t, checks)
+		rows, err := conn.Rows(context.Background(), fmt.Sprintf("SELECT %s FROM read_parquet('%s', hive_partitioning = false)", strings.Join(checks, ", "), path))
+		require.NoError(t, err)
+		for i, holds := range rows[0] {
+			require.Equal(t, true, holds, "%s: %s", names[i], checks[i])
+		}
 	}
-	require.NotZero(t, bounded)
 }
 
 func TestEveryTransformPartitions(t *testing.T) {
