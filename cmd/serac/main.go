@@ -38,7 +38,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		Version:       version,
 	}
-	cmd.AddCommand(serveCommand(), schedulerCommand(), executorCommand(), sqlCommand(), versionCommand())
+	cmd.AddCommand(serveCommand(), schedulerCommand(), executorCommand(), sqlCommand(), configCommand(), versionCommand())
 	return cmd
 }
 
