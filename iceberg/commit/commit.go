@@ -196,14 +196,15 @@ func (l *loop) settle(ctx context.Context, fresh *catalog.Table) error {
 		// Others were faster. The attempt demanded the old head, so it can never succeed any more.
 		l.last = nil
 		a.discard(ctx)
-		if l.conflicts++; l.conflicts >= maxConflicts {
-			return fmt.Errorf("%w: others changed the table %d times in a row", ErrConflict, l.conflicts)
-		}
-		return nil
+		return l.conflict()
 	}
 	if a.settled(l.catalog) {
 		l.last = nil
 		a.discard(ctx)
+		if errors.Is(a.err, table.ErrCommitFailed) {
+			// Somebody is about to move the head and has it reserved.
+			return l.conflict()
+		}
 		if !retryable(a.err) {
 			return a.err
 		}
@@ -214,6 +215,14 @@ func (l *loop) settle(ctx context.Context, fresh *catalog.Table) error {
 	}
 	if l.faults++; l.faults >= maxFaults {
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, a.err)
+	}
+	return nil
+}
+
+// conflict counts an attempt that lost to others.
+func (l *loop) conflict() error {
+	if l.conflicts++; l.conflicts >= maxConflicts {
+		return fmt.Errorf("%w: others changed the table %d times in a row", ErrConflict, l.conflicts)
 	}
 	return nil
 }

@@ -115,22 +115,36 @@ func TestAppendOfNothingMakesNoSnapshot(t *testing.T) {
 	require.Empty(t, reload(t, c, tbl).Iceberg().Metadata().Snapshots())
 }
 
-// Twenty commits through five catalogs on one database, which know nothing of each other, all from the same old handle.
+// Twenty commits through five catalogs on one warehouse, which know nothing of each other, all from the same old handle.
 func TestConcurrentAppendsAreAllThereOnce(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		dir := t.TempDir()
+		concurrentAppends(t, 20, func() *catalog.Catalog { return icetest.OpenSQLite(t, dir) })
+	})
+	t.Run("hadoop", func(t *testing.T) {
+		dir := t.TempDir()
+		concurrentAppends(t, 20, func() *catalog.Catalog {
+			c, err := catalog.Open(context.Background(), catalog.Config{Name: "c", Type: catalog.TypeHadoop, Warehouse: dir})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, c.Close()) })
+			return c
+		})
+	})
+}
+
+func concurrentAppends(t *testing.T, commits int, open func() *catalog.Catalog) {
 	ctx := context.Background()
-	dir := t.TempDir()
-	c := icetest.OpenSQLite(t, dir)
+	c := open()
 	require.NoError(t, c.CreateNamespace(ctx, "ns", false))
 	conn := icetest.DuckDB(t)
 	tbl := createTable(t, c, "t", nil, nil)
-	const commits = 20
 	files := make([][]*seracv1.DataFile, commits)
 	for i := range files {
 		files[i] = icetest.Write(t, conn, tbl, fmt.Sprintf("SELECT %d + i, NULL::VARCHAR FROM range(10) r(i)", i*10))
 	}
 	catalogs := []*catalog.Catalog{c}
 	for range 4 {
-		catalogs = append(catalogs, icetest.OpenSQLite(t, dir))
+		catalogs = append(catalogs, open())
 	}
 	var wg sync.WaitGroup
 	errs := make([]error, commits)
