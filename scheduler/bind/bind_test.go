@@ -86,7 +86,7 @@ func TestReferences(t *testing.T) {
 		require.NoError(t, err, sql)
 		got := map[string]bool{}
 		for _, r := range refs {
-			got[r.String()] = true
+			got[strings.ToLower(r.String())] = true
 		}
 		wanted := map[string]bool{}
 		for _, w := range strings.Fields(strings.ReplaceAll(want, "my schema", "my_schema")) {
@@ -290,17 +290,17 @@ func TestFiltersForPruning(t *testing.T) {
 		"id = 3":                               "(id = 3)",
 		"3 < id":                               "(id > 3)",
 		"id > 3 AND s LIKE 'a%' AND k IS NULL": "(k IS NULL AND (id > 3))",
-		"d >= DATE '2024-01-05' AND d < DATE '2024-01-05' + INTERVAL 3 DAY": "((d >= '2024-01-05') AND (d < '2024-01-08'))",
+		"d >= DATE '2024-01-05' AND d < DATE '2024-01-05' + INTERVAL 3 DAY": "('2024-01-05' <= d < '2024-01-08')",
 		"id IN (1, 5, 9)":        "((id = 1) OR (id = 5) OR (id = 9))",
 		"id = 1 OR k = 2":        "((id = 1) OR (k = 2))",
 		"id = 1 OR s LIKE '%a'":  "",
-		"NOT (id = 1 AND k = 2)": "((id <> 1) OR (k <> 2))",
+		"NOT (id = 1 AND k = 2)": "", // nothing under NOT counts
 		"v::FLOAT = 0.1::FLOAT":  "", // rule 13: a cast on the column stays
 		"id + 1 = 3":             "(id = 2)",
 		"s LIKE 'a\\_c%'":        "",
 		"id = k":                 "",
 		"k = NULL":               "",
-		"id BETWEEN 3 AND 5 AND g <> ALL (SELECT w FROM r)": "((id >= 3) AND (id <= 5))",
+		"id BETWEEN 3 AND 5 AND g <> ALL (SELECT w FROM r)": "(3 <= id <= 5)",
 	} {
 		bound := bindOne(t, r.request("SELECT id, k, s, d, v, g FROM t WHERE "+cond))
 		got := ""

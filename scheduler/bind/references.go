@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -93,9 +94,9 @@ func walkTables(v any, ctes names, found func(tableNode)) {
 				ctes = with(ctes, entry["key"])
 			}
 		}
-		for key, child := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) { // in a fixed order: scans are numbered by it
 			if key != "cte_map" {
-				walkTables(child, ctes, found)
+				walkTables(v[key], ctes, found)
 			}
 		}
 	}
