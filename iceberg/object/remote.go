@@ -31,14 +31,14 @@ func (s *Store) download(ctx context.Context, io icebergio.IO, location, to stri
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(cap(s.requests))
 	for offset := int64(0); offset < size; offset += partSize {
-		if ctx.Err() != nil {
+		if groupCtx.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			part, err := s.readRange(ctx, object, offset, min(partSize, size-offset))
+			part, err := s.readRange(groupCtx, object, offset, min(partSize, size-offset))
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ func (s *Store) download(ctx context.Context, io icebergio.IO, location, to stri
 	if err := group.Wait(); err != nil {
 		return 0, err
 	}
-	return size, ctx.Err()
+	return size, context.Cause(ctx)
 }
 
 // readRange reads bytes of an object when one of the store's requests is free.
