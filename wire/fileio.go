@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // FileIO is the configuration of a table's storage: iceberg-go's FileIO properties (s3.endpoint, s3.secret-access-key ...).
@@ -43,6 +44,9 @@ func NewFileIO(properties map[string]string) FileIO {
 }
 
 func isStorageKey(key string) bool {
+	if !utf8.ValidString(key) {
+		return false
+	}
 	for _, prefix := range storagePrefixes {
 		if strings.HasPrefix(key, prefix) {
 			return true

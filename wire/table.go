@@ -66,7 +66,7 @@ func (t *Table) Proto() *seracv1.Table {
 		Key:              t.Key,
 		Identifier:       slices.Clone(t.Identifier),
 		MetadataLocation: t.MetadataLocation,
-		FileIo:           t.FileIO.Reveal(),
+		FileIo:           coverFileIO(t.FileIO),
 		ReadOnly:         t.ReadOnly,
 		FormatVersion:    int32(t.FormatVersion),
 		Metadata:         t.Metadata,
@@ -86,11 +86,15 @@ func TableFrom(m *seracv1.Table) (*Table, error) {
 	case m.GetFormatVersion() < 1 || m.GetFormatVersion() > 3:
 		return nil, fmt.Errorf("table %s: format version %d is not supported", m.GetKey(), m.GetFormatVersion())
 	}
+	fileIO, err := uncoverFileIO(m.GetFileIo())
+	if err != nil {
+		return nil, fmt.Errorf("table %s: storage configuration: %w", m.GetKey(), err)
+	}
 	t := &Table{
 		Key:              m.GetKey(),
 		Identifier:       slices.Clone(m.GetIdentifier()),
 		MetadataLocation: m.GetMetadataLocation(),
-		FileIO:           NewFileIO(m.GetFileIo()),
+		FileIO:           fileIO,
 		ReadOnly:         m.GetReadOnly(),
 		FormatVersion:    int(m.GetFormatVersion()),
 	}

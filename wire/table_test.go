@@ -68,8 +68,10 @@ func TestTableCrossesTheWire(t *testing.T) {
 }
 
 func TestTablesThatCannotBeRebuiltAreRefused(t *testing.T) {
+	catalogs, err := proto.Marshal(&seracv1.Storage{Properties: map[string][]byte{"token": []byte("x")}})
+	require.NoError(t, err)
 	good := func() *seracv1.Table {
-		return &seracv1.Table{Key: "k", Identifier: []string{"c", "t"}, MetadataLocation: "l", FormatVersion: 2, FileIo: map[string]string{"token": "x"}}
+		return &seracv1.Table{Key: "k", Identifier: []string{"c", "t"}, MetadataLocation: "l", FormatVersion: 2, FileIo: cover(catalogs)}
 	}
 	got, err := TableFrom(good())
 	require.NoError(t, err)
@@ -77,7 +79,8 @@ func TestTablesThatCannotBeRebuiltAreRefused(t *testing.T) {
 	for _, spoil := range []func(*seracv1.Table){
 		func(m *seracv1.Table) { m.Key = "" }, func(m *seracv1.Table) { m.Identifier = []string{"t"} },
 		func(m *seracv1.Table) { m.MetadataLocation = "" }, func(m *seracv1.Table) { m.FormatVersion = 4 },
-		func(m *seracv1.Table) { m.FormatVersion = 0 },
+		func(m *seracv1.Table) { m.FormatVersion = 0 }, func(m *seracv1.Table) { m.FileIo = m.FileIo[1:] },
+		func(m *seracv1.Table) { m.FileIo = m.FileIo[:len(m.FileIo)-1] }, func(m *seracv1.Table) { m.FileIo = []byte{1, 2} },
 	} {
 		m := good()
 		spoil(m)

@@ -70,7 +70,7 @@ func (x DeleteFile_Content) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DeleteFile_Content.Descriptor instead.
 func (DeleteFile_Content) EnumDescriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{1, 0}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{2, 0}
 }
 
 // Table is what travels in place of a live Iceberg table: enough to rebuild it without a catalog.
@@ -81,10 +81,10 @@ type Table struct {
 	// The catalog's name, then the namespace's parts, then the table's name.
 	Identifier       []string `protobuf:"bytes,2,rep,name=identifier,proto3" json:"identifier,omitempty"`
 	MetadataLocation string   `protobuf:"bytes,3,opt,name=metadata_location,json=metadataLocation,proto3" json:"metadata_location,omitempty"`
-	// Storage keys only (s3.*, gcs.*, adls.*, client.region); never a catalog's credential.
-	FileIo        map[string]string `protobuf:"bytes,4,rep,name=file_io,json=fileIo,proto3" json:"file_io,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	ReadOnly      bool              `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	FormatVersion int32             `protobuf:"varint,6,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	// A serialized Storage, covered (wire/cover.go) so that printing this message, or bytes that hold it, prints no secret.
+	FileIo        []byte `protobuf:"bytes,4,opt,name=file_io,json=fileIo,proto3" json:"file_io,omitempty"`
+	ReadOnly      bool   `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	FormatVersion int32  `protobuf:"varint,6,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
 	// The metadata itself (JSON), below a size threshold; empty: read it from metadata_location.
 	Metadata      []byte `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -142,7 +142,7 @@ func (x *Table) GetMetadataLocation() string {
 	return ""
 }
 
-func (x *Table) GetFileIo() map[string]string {
+func (x *Table) GetFileIo() []byte {
 	if x != nil {
 		return x.FileIo
 	}
@@ -170,6 +170,52 @@ func (x *Table) GetMetadata() []byte {
 	return nil
 }
 
+// Storage is a table's storage configuration.
+type Storage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Storage keys only (s3.*, gcs.*, adls.*, client.region); never a catalog's credential.
+	Properties    map[string][]byte `protobuf:"bytes,1,rep,name=properties,proto3" json:"properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Storage) Reset() {
+	*x = Storage{}
+	mi := &file_serac_v1_table_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Storage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Storage) ProtoMessage() {}
+
+func (x *Storage) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_table_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Storage.ProtoReflect.Descriptor instead.
+func (*Storage) Descriptor() ([]byte, []int) {
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Storage) GetProperties() map[string][]byte {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
+}
+
 // DeleteFile is a position delete file, an equality delete file or a deletion vector.
 type DeleteFile struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -192,7 +238,7 @@ type DeleteFile struct {
 
 func (x *DeleteFile) Reset() {
 	*x = DeleteFile{}
-	mi := &file_serac_v1_table_proto_msgTypes[1]
+	mi := &file_serac_v1_table_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -204,7 +250,7 @@ func (x *DeleteFile) String() string {
 func (*DeleteFile) ProtoMessage() {}
 
 func (x *DeleteFile) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[1]
+	mi := &file_serac_v1_table_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -217,7 +263,7 @@ func (x *DeleteFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteFile.ProtoReflect.Descriptor instead.
 func (*DeleteFile) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{1}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *DeleteFile) GetContent() DeleteFile_Content {
@@ -314,7 +360,7 @@ type FileScanTask struct {
 
 func (x *FileScanTask) Reset() {
 	*x = FileScanTask{}
-	mi := &file_serac_v1_table_proto_msgTypes[2]
+	mi := &file_serac_v1_table_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +372,7 @@ func (x *FileScanTask) String() string {
 func (*FileScanTask) ProtoMessage() {}
 
 func (x *FileScanTask) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[2]
+	mi := &file_serac_v1_table_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +385,7 @@ func (x *FileScanTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileScanTask.ProtoReflect.Descriptor instead.
 func (*FileScanTask) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{2}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *FileScanTask) GetPath() string {
@@ -430,7 +476,7 @@ type FileGroup struct {
 
 func (x *FileGroup) Reset() {
 	*x = FileGroup{}
-	mi := &file_serac_v1_table_proto_msgTypes[3]
+	mi := &file_serac_v1_table_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -442,7 +488,7 @@ func (x *FileGroup) String() string {
 func (*FileGroup) ProtoMessage() {}
 
 func (x *FileGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[3]
+	mi := &file_serac_v1_table_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -455,7 +501,7 @@ func (x *FileGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileGroup.ProtoReflect.Descriptor instead.
 func (*FileGroup) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{3}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FileGroup) GetFiles() []*FileScanTask {
@@ -495,7 +541,7 @@ type DataFile struct {
 
 func (x *DataFile) Reset() {
 	*x = DataFile{}
-	mi := &file_serac_v1_table_proto_msgTypes[4]
+	mi := &file_serac_v1_table_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +553,7 @@ func (x *DataFile) String() string {
 func (*DataFile) ProtoMessage() {}
 
 func (x *DataFile) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[4]
+	mi := &file_serac_v1_table_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +566,7 @@ func (x *DataFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataFile.ProtoReflect.Descriptor instead.
 func (*DataFile) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{4}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DataFile) GetPath() string {
@@ -611,20 +657,24 @@ var File_serac_v1_table_proto protoreflect.FileDescriptor
 
 const file_serac_v1_table_proto_rawDesc = "" +
 	"\n" +
-	"\x14serac/v1/table.proto\x12\bserac.v1\"\xb7\x02\n" +
+	"\x14serac/v1/table.proto\x12\bserac.v1\"\xdf\x01\n" +
 	"\x05Table\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x1e\n" +
 	"\n" +
 	"identifier\x18\x02 \x03(\tR\n" +
 	"identifier\x12+\n" +
-	"\x11metadata_location\x18\x03 \x01(\tR\x10metadataLocation\x124\n" +
-	"\afile_io\x18\x04 \x03(\v2\x1b.serac.v1.Table.FileIoEntryR\x06fileIo\x12\x1b\n" +
+	"\x11metadata_location\x18\x03 \x01(\tR\x10metadataLocation\x12\x17\n" +
+	"\afile_io\x18\x04 \x01(\fR\x06fileIo\x12\x1b\n" +
 	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12%\n" +
 	"\x0eformat_version\x18\x06 \x01(\x05R\rformatVersion\x12\x1a\n" +
-	"\bmetadata\x18\a \x01(\fR\bmetadata\x1a9\n" +
-	"\vFileIoEntry\x12\x10\n" +
+	"\bmetadata\x18\a \x01(\fR\bmetadata\"\x8b\x01\n" +
+	"\aStorage\x12A\n" +
+	"\n" +
+	"properties\x18\x01 \x03(\v2!.serac.v1.Storage.PropertiesEntryR\n" +
+	"properties\x1a=\n" +
+	"\x0fPropertiesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf3\x03\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xf3\x03\n" +
 	"\n" +
 	"DeleteFile\x126\n" +
 	"\acontent\x18\x01 \x01(\x0e2\x1c.serac.v1.DeleteFile.ContentR\acontent\x12\x12\n" +
@@ -716,37 +766,38 @@ func file_serac_v1_table_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_table_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_serac_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_serac_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_serac_v1_table_proto_goTypes = []any{
 	(DeleteFile_Content)(0), // 0: serac.v1.DeleteFile.Content
 	(*Table)(nil),           // 1: serac.v1.Table
-	(*DeleteFile)(nil),      // 2: serac.v1.DeleteFile
-	(*FileScanTask)(nil),    // 3: serac.v1.FileScanTask
-	(*FileGroup)(nil),       // 4: serac.v1.FileGroup
-	(*DataFile)(nil),        // 5: serac.v1.DataFile
-	nil,                     // 6: serac.v1.Table.FileIoEntry
-	nil,                     // 7: serac.v1.FileScanTask.ConstantsEntry
-	nil,                     // 8: serac.v1.DataFile.PartitionEntry
-	nil,                     // 9: serac.v1.DataFile.ColumnSizesEntry
-	nil,                     // 10: serac.v1.DataFile.ValueCountsEntry
-	nil,                     // 11: serac.v1.DataFile.NullValueCountsEntry
-	nil,                     // 12: serac.v1.DataFile.NanValueCountsEntry
-	nil,                     // 13: serac.v1.DataFile.LowerBoundsEntry
-	nil,                     // 14: serac.v1.DataFile.UpperBoundsEntry
+	(*Storage)(nil),         // 2: serac.v1.Storage
+	(*DeleteFile)(nil),      // 3: serac.v1.DeleteFile
+	(*FileScanTask)(nil),    // 4: serac.v1.FileScanTask
+	(*FileGroup)(nil),       // 5: serac.v1.FileGroup
+	(*DataFile)(nil),        // 6: serac.v1.DataFile
+	nil,                     // 7: serac.v1.Storage.PropertiesEntry
+	nil,                     // 8: serac.v1.FileScanTask.ConstantsEntry
+	nil,                     // 9: serac.v1.DataFile.PartitionEntry
+	nil,                     // 10: serac.v1.DataFile.ColumnSizesEntry
+	nil,                     // 11: serac.v1.DataFile.ValueCountsEntry
+	nil,                     // 12: serac.v1.DataFile.NullValueCountsEntry
+	nil,                     // 13: serac.v1.DataFile.NanValueCountsEntry
+	nil,                     // 14: serac.v1.DataFile.LowerBoundsEntry
+	nil,                     // 15: serac.v1.DataFile.UpperBoundsEntry
 }
 var file_serac_v1_table_proto_depIdxs = []int32{
-	6,  // 0: serac.v1.Table.file_io:type_name -> serac.v1.Table.FileIoEntry
+	7,  // 0: serac.v1.Storage.properties:type_name -> serac.v1.Storage.PropertiesEntry
 	0,  // 1: serac.v1.DeleteFile.content:type_name -> serac.v1.DeleteFile.Content
-	7,  // 2: serac.v1.FileScanTask.constants:type_name -> serac.v1.FileScanTask.ConstantsEntry
-	3,  // 3: serac.v1.FileGroup.files:type_name -> serac.v1.FileScanTask
-	2,  // 4: serac.v1.FileGroup.delete_files:type_name -> serac.v1.DeleteFile
-	8,  // 5: serac.v1.DataFile.partition:type_name -> serac.v1.DataFile.PartitionEntry
-	9,  // 6: serac.v1.DataFile.column_sizes:type_name -> serac.v1.DataFile.ColumnSizesEntry
-	10, // 7: serac.v1.DataFile.value_counts:type_name -> serac.v1.DataFile.ValueCountsEntry
-	11, // 8: serac.v1.DataFile.null_value_counts:type_name -> serac.v1.DataFile.NullValueCountsEntry
-	12, // 9: serac.v1.DataFile.nan_value_counts:type_name -> serac.v1.DataFile.NanValueCountsEntry
-	13, // 10: serac.v1.DataFile.lower_bounds:type_name -> serac.v1.DataFile.LowerBoundsEntry
-	14, // 11: serac.v1.DataFile.upper_bounds:type_name -> serac.v1.DataFile.UpperBoundsEntry
+	8,  // 2: serac.v1.FileScanTask.constants:type_name -> serac.v1.FileScanTask.ConstantsEntry
+	4,  // 3: serac.v1.FileGroup.files:type_name -> serac.v1.FileScanTask
+	3,  // 4: serac.v1.FileGroup.delete_files:type_name -> serac.v1.DeleteFile
+	9,  // 5: serac.v1.DataFile.partition:type_name -> serac.v1.DataFile.PartitionEntry
+	10, // 6: serac.v1.DataFile.column_sizes:type_name -> serac.v1.DataFile.ColumnSizesEntry
+	11, // 7: serac.v1.DataFile.value_counts:type_name -> serac.v1.DataFile.ValueCountsEntry
+	12, // 8: serac.v1.DataFile.null_value_counts:type_name -> serac.v1.DataFile.NullValueCountsEntry
+	13, // 9: serac.v1.DataFile.nan_value_counts:type_name -> serac.v1.DataFile.NanValueCountsEntry
+	14, // 10: serac.v1.DataFile.lower_bounds:type_name -> serac.v1.DataFile.LowerBoundsEntry
+	15, // 11: serac.v1.DataFile.upper_bounds:type_name -> serac.v1.DataFile.UpperBoundsEntry
 	12, // [12:12] is the sub-list for method output_type
 	12, // [12:12] is the sub-list for method input_type
 	12, // [12:12] is the sub-list for extension type_name
@@ -759,14 +810,14 @@ func file_serac_v1_table_proto_init() {
 	if File_serac_v1_table_proto != nil {
 		return
 	}
-	file_serac_v1_table_proto_msgTypes[2].OneofWrappers = []any{}
+	file_serac_v1_table_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_table_proto_rawDesc), len(file_serac_v1_table_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
