@@ -176,8 +176,7 @@ func (c *Cluster) lose(e *executor, why string) {
 	close(e.gone)
 	c.emit(ExecutorLost{ID: e.info.ID, Reason: why})
 	for _, r := range c.sortedRuns() {
-		// Results that have arrived whole need the executor no more.
-		r.settleResults(e)
+		r.settleResults()
 		c.step(r, job.ExecutorLost{Executor: e.info.ID, Reason: why})
 	}
 	e.closeFlight()

@@ -305,13 +305,13 @@ func (r *Run) dropStream(a job.AttemptID) {
 	r.results.notify()
 }
 
-// settleResults tells the machine of the streams that have come whole from an executor, before it hears of a loss.
-// Cluster.mu is held.
-func (r *Run) settleResults(e *executor) {
+// settleResults tells the machine of the streams that have come whole, before it hears of a loss: they need no executor
+// any more, and their rows may have gone out. Cluster.mu is held.
+func (r *Run) settleResults() {
 	r.mu.Lock()
 	var whole []job.AttemptID
 	for i := range r.results.tasks {
-		if s := r.results.tasks[i].stream; s != nil && s.ended && s.executor == e {
+		if s := r.results.tasks[i].stream; s != nil && s.ended && r.m.Current(s.attempt) {
 			whole = append(whole, s.attempt)
 		}
 	}
@@ -458,6 +458,7 @@ func (r *Run) pulled(s *stream, err error) {
 		return // dropped
 	}
 	if err != nil {
+		r.settleResults()
 		c.step(r, job.TaskStatus{Executor: s.executor.info.ID, Status: &seracv1.TaskStatus{
 			Id: r.taskID(s.attempt), State: seracv1.TaskState_TASK_STATE_FAILED, Failure: wire.FailureFrom(err),
 		}})

@@ -42,6 +42,9 @@ func (c *Cluster) status(e *executor, st *seracv1.TaskStatus) {
 		c.step(r, job.ResultDone{Attempt: key.attempt})
 		return
 	}
+	if state == seracv1.TaskState_TASK_STATE_FAILED {
+		r.settleResults()
+	}
 	c.step(r, job.TaskStatus{Executor: e.info.ID, Status: st})
 	if current && (state == seracv1.TaskState_TASK_STATE_STREAMING || state == seracv1.TaskState_TASK_STATE_FINISHED) {
 		r.streamOpen(e, key.attempt, state == seracv1.TaskState_TASK_STATE_FINISHED)

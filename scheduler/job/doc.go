@@ -32,6 +32,9 @@
 // What ends an attempt, and what it costs, is decided in one place (retry.go). A job always ends: attempts of a task,
 // losses of a task's output and resubmissions of a stage are all limited.
 //
+// Output is made again only if somebody still needs it, and only what was lost, as long as a stage is determinate. When a
+// stage is not, everything made from its lost output is given up with it (loss.go, giveUpConsumers).
+//
 // Every attempt has a number that is never used twice. A status that names any other attempt than the one that the task
 // is at is stale: it changes nothing, but data files that it brings are handed out for deletion (rule 24).
 //

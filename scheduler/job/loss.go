@@ -77,6 +77,7 @@ func (m *Machine) outputsLost(x *executor, chosen func(taskRef) bool, why *serac
 			hit = append(hit, ref.stage)
 		}
 		m.again(ref)
+		ref.stage.tainted = ref.stage.spec.Indeterminate
 		t.avoid = x
 		if t.losses++; int(t.losses) > m.maxResubmissions() {
 			m.lostTooOften(m.taskText(ref), int(t.losses), why)
@@ -91,6 +92,43 @@ func (m *Machine) outputsLost(x *executor, chosen func(taskRef) bool, why *serac
 		}
 	}
 	m.settle()
+}
+
+// giveUpConsumers takes back all that was made, or is being made, from a stage's former output, because the new one will
+// not be the same. Rows that the client has, or may have, cannot be taken back.
+func (m *Machine) giveUpConsumers(s *stage) {
+	for _, c := range s.consumers {
+		for t := range c.tasks {
+			switch st := c.tasks[t].state.(type) {
+			case *taskRunning:
+				if st.delivering {
+					m.resultChanged(s)
+					return
+				}
+				m.act(CancelTask{Executor: st.on.id, Attempt: AttemptID{c.spec.ID, int32(t), st.attempt}})
+			case *taskDone:
+				if c.spec.Sink == Result {
+					m.resultChanged(s)
+					return
+				}
+				m.orphan(st.dataFiles)
+			case taskPending:
+				continue
+			}
+			m.again(taskRef{c, int32(t)})
+		}
+		if m.giveUpConsumers(c); m.Ended() {
+			return
+		}
+	}
+}
+
+func (m *Machine) resultChanged(s *stage) {
+	m.fail(&seracv1.Failure{
+		Kind: seracv1.FailureKind_FAILURE_KIND_EXECUTOR_LOST,
+		Message: fmt.Sprintf("output of stage %d was lost after rows made from it had gone to the client, and making it again would give other rows; run the statement again",
+			s.spec.ID),
+	})
 }
 
 func (m *Machine) lostTooOften(what string, times int, why *seracv1.Failure) {

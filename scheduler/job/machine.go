@@ -38,6 +38,8 @@ type stage struct {
 	running       int  // tasks with an attempt under way
 	needed        bool // somebody wants the missing tasks done
 	resubmissions int
+	// tainted: output of an indeterminate stage was lost, and what was made from it has not been given up yet.
+	tainted bool
 
 	// Every pending task stands in again or in tasks[fresh:]; entries whose task is not pending are skipped.
 	again       []int32
@@ -264,14 +266,16 @@ func (m *Machine) again(ref taskRef) {
 // is needed follows from the end: what is missing of the result and write stages is, and what a stage that is needed and
 // not finished reads.
 func (m *Machine) settle() {
-	m.unfinished = 0
-	for _, s := range slices.Backward(m.stages) {
-		s.needed = s.spec.Sink != Shuffle
-		for _, c := range s.consumers {
-			s.needed = s.needed || c.needed && c.missing > 0
+	for {
+		m.findNeeded()
+		i := slices.IndexFunc(m.stages, func(s *stage) bool { return s.needed && s.tainted })
+		if i < 0 {
+			break
 		}
-		if s.spec.Sink != Shuffle && s.missing > 0 {
-			m.unfinished++
+		m.stages[i].tainted = false
+		m.giveUpConsumers(m.stages[i])
+		if m.Ended() {
+			return
 		}
 	}
 	for _, s := range m.stages {
@@ -282,6 +286,19 @@ func (m *Machine) settle() {
 	}
 	if m.unfinished == 0 {
 		m.succeed()
+	}
+}
+
+func (m *Machine) findNeeded() {
+	m.unfinished = 0
+	for _, s := range slices.Backward(m.stages) {
+		s.needed = s.spec.Sink != Shuffle
+		for _, c := range s.consumers {
+			s.needed = s.needed || c.needed && c.missing > 0
+		}
+		if s.spec.Sink != Shuffle && s.missing > 0 {
+			m.unfinished++
+		}
 	}
 }
 

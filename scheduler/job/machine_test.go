@@ -16,7 +16,7 @@ import (
 // TestScripts runs testdata/*.txt. A script reads as documentation; its commands are
 //
 //	job [attempts=N] [resubmissions=N]   defines the job and starts it; one line per stage:
-//	  ID SINK tasks=N [reads=ID ...]       task i reads partition i of stage ID; reads=ID* reads all its partitions
+//	  ID SINK tasks=N [reads=ID ...] [indeterminate]   task i reads partition i of stage ID; reads=ID* reads all its partitions
 //	step                                 one event per line, with the actions that follow from it:
 //	  add | drain EXECUTOR
 //	  lose EXECUTOR [reason]
@@ -112,6 +112,10 @@ func parseStage(t *testing.T, words []string) Stage {
 	require.NoError(t, err)
 	st := Stage{ID: plan.StageID(id), Sink: map[string]Sink{"shuffle": Shuffle, "result": Result, "write": Write}[words[1]]}
 	for _, w := range words[2:] {
+		if w == "indeterminate" {
+			st.Indeterminate = true
+			continue
+		}
 		key, value, _ := strings.Cut(w, "=")
 		all := strings.HasSuffix(value, "*")
 		n, err := strconv.Atoi(strings.TrimSuffix(value, "*"))

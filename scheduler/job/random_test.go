@@ -49,7 +49,8 @@ type world struct {
 	deleted   map[string]bool
 	committed map[string]bool
 	received  map[AttemptID]bool // result attempts whose rows all arrived while they were current
-	delivered map[taskKey]bool   // result tasks of which rows went to the client
+	made      map[AttemptID]*simulated
+	delivered map[taskKey]bool // result tasks of which rows went to the client
 }
 
 type taskKey struct {
@@ -62,19 +63,22 @@ type simulated struct {
 	executor string
 	sink     Sink
 	inputs   []*seracv1.ShuffleFile
+	// reads are the versions of the outputs that it reads; version is what its own output depends on.
+	reads   map[taskKey]string
+	version string
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 0)), seed: seed,
 		alive: map[string]bool{}, attempts: map[AttemptID]*simulated{},
-		slots: map[AttemptID]bool{}, written: map[string]bool{}, deleted: map[string]bool{}, committed: map[string]bool{}, received: map[AttemptID]bool{},
+		slots: map[AttemptID]bool{}, made: map[AttemptID]*simulated{}, written: map[string]bool{}, deleted: map[string]bool{}, committed: map[string]bool{}, received: map[AttemptID]bool{},
 		delivered: map[taskKey]bool{},
 	}
 	spec := &Spec{ID: "j", MaxAttempts: w.rng.IntN(6), MaxResubmissions: w.rng.IntN(6)}
 	n := 1 + w.rng.IntN(5)
 	for i := range n {
-		st := Stage{ID: plan.StageID(10 * (i + 1)), Sink: Shuffle, Tasks: make([]Task, w.rng.IntN(4))}
+		st := Stage{ID: plan.StageID(10 * (i + 1)), Sink: Shuffle, Tasks: make([]Task, w.rng.IntN(4)), Indeterminate: w.rng.IntN(3) == 0}
 		if i == n-1 {
 			st.Sink = []Sink{Result, Write}[w.rng.IntN(2)]
 		}
@@ -193,7 +197,7 @@ func (w *world) launch(executor string) {
 	require.NotContains(w.t, w.attempts, id, "seed %d: an attempt's number came twice", w.seed)
 	require.False(w.t, w.delivered[taskKey{c.Stage, c.Task}], "seed %d: run again after rows went to the client", w.seed)
 	w.slots[id] = true
-	s := &simulated{id: id, executor: executor, sink: c.Sink}
+	s := &simulated{id: id, executor: executor, sink: c.Sink, reads: map[taskKey]string{}}
 	spec := w.m.byID[c.Stage].spec.Tasks[c.Task]
 	require.Len(w.t, l.GetAssignments(), len(spec.Shuffle))
 	for i, need := range spec.Shuffle {
@@ -214,8 +218,17 @@ func (w *world) launch(executor string) {
 			want /= 3
 		}
 		require.Len(w.t, seen, want, "seed %d: stage %d task %d must read all of stage %d", w.seed, c.Stage, c.Task, need.Stage)
+		for _, f := range a.GetShuffle().GetFiles() {
+			p := AttemptOf(f.GetProducer())
+			s.reads[taskKey{p.Stage, p.Task}] = w.made[p].version
+		}
 		s.inputs = append(s.inputs, a.GetShuffle().GetFiles()...)
 	}
+	s.version = fmt.Sprint(s.reads)
+	if w.m.byID[c.Stage].spec.Indeterminate {
+		s.version += fmt.Sprint(id.Attempt)
+	}
+	w.made[id] = s
 	w.attempts[id] = s
 }
 
@@ -318,6 +331,22 @@ func (w *world) final() {
 	}
 	if w.ended != "finished" {
 		return
+	}
+	// Whoever read a task's output read the same rows, directly and through others.
+	read := map[taskKey]string{}
+	for _, s := range w.m.stages {
+		for i := range s.tasks {
+			d, ok := s.tasks[i].state.(*taskDone)
+			if !ok {
+				continue
+			}
+			for p, version := range w.made[AttemptID{s.spec.ID, int32(i), d.attempt}].reads {
+				if before, there := read[p]; there {
+					require.Equal(w.t, before, version, "seed %d: stage %d task %d was read in two versions", w.seed, p.stage, p.task)
+				}
+				read[p] = version
+			}
+		}
 	}
 	// Every task of the sinks counts exactly once.
 	for _, s := range w.m.stages {

@@ -62,6 +62,11 @@ type Stage struct {
 	// Inputs are the stages whose shuffle output the tasks read. All of them end before a task of this stage starts.
 	Inputs []plan.StageID
 	Tasks  []Task
+	// Indeterminate: another attempt at a task may write other rows, or the same rows to other partitions: random(), a
+	// LIMIT without an order, a key that is a sum of floating point numbers. When output of such a stage must be made
+	// again, everything that was made from the lost output is made again too; else one consumer would have read rows
+	// that another one misses.
+	Indeterminate bool
 	// Fragment is a serialized seracv1.Fragment, the same for all tasks.
 	Fragment []byte
 	// Settings are the DuckDB settings that the statement's meaning depends on.
