@@ -76,8 +76,7 @@ func ReadSQL(types []plan.Type, paths []string) (string, error) {
 	}
 	columns := make([]string, 0, len(types))
 	for i, t := range types {
-		name := columnName(i)
-		columns = append(columns, decode(name, t)+" AS "+name)
+		columns = append(columns, decode(Column(i), t)+" AS "+columnName(i))
 	}
 	if len(types) == 0 {
 		columns = append(columns, filler+" AS c0") // a relation needs a column
@@ -86,8 +85,8 @@ func ReadSQL(types []plan.Type, paths []string) (string, error) {
 	for i, p := range paths {
 		quoted[i] = plan.QuoteString(p)
 	}
-	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], hive_partitioning = false)",
-		strings.Join(columns, ", "), strings.Join(quoted, ", ")), nil
+	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], hive_partitioning = false) AS %s",
+		strings.Join(columns, ", "), strings.Join(quoted, ", "), source), nil
 }
 
 func columnName(i int) string { return fmt.Sprintf("c%d", i) }

@@ -166,9 +166,10 @@ func batchBytes(b arrow.RecordBatch) int64 {
 func resultSQL(schema plan.Schema, sql string) string {
 	columns := make([]string, len(schema))
 	for i, c := range schema {
-		columns[i] = fmt.Sprintf("c%d", i)
+		// Qualified: a result's column may be named as another column of the query.
+		columns[i] = fmt.Sprintf("r.c%d", i)
 		if castable(c.Type) {
-			columns[i] = fmt.Sprintf("CAST(c%d AS %s)", i, c.Type.SQL())
+			columns[i] = fmt.Sprintf("CAST(r.c%d AS %s)", i, c.Type.SQL())
 		}
 		if c.Name != "" {
 			columns[i] += " AS " + plan.QuoteIdent(c.Name)
@@ -177,7 +178,7 @@ func resultSQL(schema plan.Schema, sql string) string {
 	if len(columns) == 0 {
 		columns = []string{"*"}
 	}
-	return "SELECT " + strings.Join(columns, ", ") + " FROM (" + sql + ")"
+	return "SELECT " + strings.Join(columns, ", ") + " FROM (" + sql + ") AS r"
 }
 
 // castable says whether DuckDB parses the type's name: not where a struct's fields have no names.
