@@ -180,6 +180,10 @@ func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *prepared
 	run := st.opts.Cluster.Run(ctx, spec, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	e.follow(run)
 	outcome, err := run.Wait(ctx)
+	if run.Progress().Retries > 0 {
+		// An executor may have been lost between putting a file in place and saying so.
+		defer st.sweep(ctx, w.table, outcome)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -220,6 +224,20 @@ func (st *statement) deleteFiles(ctx context.Context, t *catalog.Table, paths []
 	if err != nil {
 		st.log.Warn("files of an unfinished write were left behind", "statement", st.id,
 			"table", strings.Join(t.Identifier(), "."), "files", len(paths), "error", err)
+	}
+}
+
+// sweep removes files that no status ever named.
+func (st *statement) sweep(ctx context.Context, t *catalog.Table, outcome *cluster.Outcome) {
+	var keep []string
+	if outcome != nil {
+		keep = dataFilePaths(outcome.DataFiles)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	removed, err := commit.Sweep(ctx, t, st.id, keep)
+	if removed > 0 || err != nil {
+		st.log.Info("files of lost attempts removed", "statement", st.id, "table", tableKey(t), "files", removed, "error", err)
 	}
 }
 

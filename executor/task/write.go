@@ -33,6 +33,7 @@ func (a *attempt) writeData(ctx context.Context, root *plan.IcebergWrite, sql st
 	}
 	writer, err := write.New(root, write.Table{
 		Schema: t.Schema(), Spec: spec, Location: t.Location(), FormatVersion: t.Metadata().Version(), Properties: t.Properties(),
+		Statement: a.task.ID().GetJobId(),
 	})
 	if err != nil {
 		return nil, err

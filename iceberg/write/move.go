@@ -69,11 +69,11 @@ func (w *Writer) Move(ctx context.Context, storage icebergio.IO, files []*seracv
 
 // location is a new name for a file: under its partition's directory, unique by itself.
 func (w *Writer) location(f *seracv1.DataFile) string {
-	base := strings.TrimSuffix(w.table.Properties["write.data.path"], "/")
-	if base == "" {
-		base = strings.TrimSuffix(w.table.Location, "/") + "/data"
-	}
+	base := iceberg.DataLocation(w.table.Location, w.table.Properties)
 	name := uuid.NewString() + ".parquet"
+	if w.table.Statement != "" {
+		name = iceberg.DataFilePrefix(w.table.Statement) + name
+	}
 	parts := []string{base}
 	if strings.EqualFold(w.table.Properties["write.object-storage.enabled"], "true") {
 		parts = append(parts, hashPath(name))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/iceberg/object"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
@@ -60,7 +61,7 @@ func (w *Writer) addStatistics(file *seracv1.DataFile, footer *metadata.FileMeta
 			if err != nil {
 				return err
 			}
-			start = min(start, chunkStart(chunk))
+			start = min(start, object.ChunkStart(chunk))
 			id := footer.Schema.Column(c).SchemaNode().FieldID()
 			l, ok := byID[id]
 			if !ok {
@@ -138,14 +139,6 @@ func isFloat(t ice.Type) bool {
 		return true
 	}
 	return false
-}
-
-func chunkStart(chunk *metadata.ColumnChunkMetaData) int64 {
-	start := chunk.DataPageOffset()
-	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
-		start = min(start, chunk.DictionaryPageOffset())
-	}
-	return start
 }
 
 // bounds are a chunk's least and greatest values: bool, int64, float64, *big.Int or []byte. nil when the type has none.

@@ -20,6 +20,9 @@ type Table struct {
 	Location      string
 	FormatVersion int
 	Properties    map[string]string
+	// Statement is the id of the statement that writes: the names of its files start with it, so that what a lost
+	// executor leaves behind can be found (commit.Sweep). Empty: names of no statement.
+	Statement string
 }
 
 // Writer writes one task attempt's rows.
