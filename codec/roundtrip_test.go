@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"bytes"
+	"sync"
 	"testing"
 
 	"github.com/seracdb/serac/plan"
@@ -45,4 +47,24 @@ func TestEverySampleRoundTrips(t *testing.T) {
 			require.Equal(t, b, again, "what was decoded encodes to the same bytes")
 		})
 	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	n := everything()
+	want, err := EncodeFragment(n, tables())
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			f, err := DecodeFragment(want)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if b, err := EncodeFragment(f.Root, tables()); err != nil || !bytes.Equal(want, b) {
+				t.Errorf("bytes differ: %v", err)
+			}
+		})
+	}
+	group.Wait()
 }
