@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seracdb/serac/internal/duckdb"
 	"github.com/seracdb/serac/plan"
 )
 
@@ -51,7 +52,8 @@ func (b *Binder) use(ctx context.Context, f func(*planner) error) (err error) {
 		}
 	}
 	err = f(p)
-	if cleanup := p.end(context.WithoutCancel(ctx)); cleanup != nil {
+	if cleanup := p.end(context.WithoutCancel(ctx)); cleanup != nil || duckdb.IsInternal(err) {
+		// A new database next time: this one is not what it was.
 		err = errors.Join(err, p.close())
 		p = nil
 	}

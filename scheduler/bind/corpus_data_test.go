@@ -148,10 +148,23 @@ func oneOf(name string, words ...string) string {
 // literalUse finds a column compared with string literals.
 var literalUse = regexp.MustCompile(`(?i)(\w+)\s*(?:=|in)\s*\(?((?:\s*'[^']*'\s*,?)+)`)
 
-// literalsByColumn are the string literals that queries compare columns with.
+// numberUse finds a column compared with whole numbers.
+var numberUse = regexp.MustCompile(`(?i)(\w+)\s*(?:=|in|between)\s*\(?((?:\s*\d+\b\s*(?:,|and)?)+)`)
+
+var wholeNumber = regexp.MustCompile(`\d+`)
+
+// literalsByColumn are the strings and the whole numbers that queries compare columns with.
 func literalsByColumn(queries []string) map[string][]string {
 	out := map[string][]string{}
 	for _, q := range queries {
+		for _, m := range numberUse.FindAllStringSubmatch(q, -1) {
+			column := strings.ToLower(m[1])
+			for _, n := range wholeNumber.FindAllString(m[2], -1) {
+				if !slices.Contains(out[column], n) {
+					out[column] = append(out[column], n)
+				}
+			}
+		}
 		for _, m := range literalUse.FindAllStringSubmatch(q, -1) {
 			column := strings.ToLower(m[1])
 			for i, part := range strings.Split(m[2], "'") {
@@ -177,9 +190,9 @@ func tpcdsRows(table string) int {
 	case "time_dim":
 		return 1440
 	case "store_sales", "catalog_sales", "web_sales":
-		return 6000
+		return 4000
 	case "store_returns", "catalog_returns", "web_returns", "inventory":
-		return 3000
+		return 2000
 	case "customer", "customer_address", "customer_demographics":
 		return 400
 	case "store", "warehouse", "promotion", "income_band", "web_site", "web_page", "call_center", "ship_mode", "reason":
@@ -213,17 +226,19 @@ func tpcdsValue(literals map[string][]string) func(table, column string, of plan
 		}
 		switch {
 		case strings.HasSuffix(column, "date_sk"):
-			return fmt.Sprintf("CASE WHEN i %% 97 = 5 THEN NULL ELSE %d + %s END", firstDay, pseudo(name, days))
+			return fmt.Sprintf("CASE WHEN i %% 97 = 5 THEN NULL ELSE %d + %s // 11 * 11 END", firstDay, pseudo(name, days))
 		case strings.HasSuffix(column, "time_sk"):
-			return pseudo(name, 1440)
+			return pseudo(name, 1440) + " // 30 * 30"
 		case strings.HasSuffix(column, "ticket_number") || strings.HasSuffix(column, "order_number"):
 			return "i // 3"
 		case strings.HasSuffix(column, "_sk") && tpcdsRows(table) < 1000 && isKeyOf(table, column):
 			return "i"
 		case strings.HasSuffix(column, "_sk"):
 			return fmt.Sprintf("CASE WHEN i %% 89 = 7 THEN NULL ELSE %s END", pseudo(name, keyRange(column)))
-		case len(literals[column]) > 0:
+		case len(literals[column]) > 0 && of.Kind == plan.Varchar:
 			return oneOf(column, slices.Clone(literals[column])...)
+		case len(literals[column]) > 0 && of.Kind == plan.Integer:
+			return "[" + strings.Join(literals[column], ", ") + "][1 + " + pseudo(column, len(literals[column])) + "]"
 		}
 		switch of.Kind {
 		case plan.Varchar:
@@ -237,7 +252,7 @@ func tpcdsValue(literals map[string][]string) func(table, column string, of plan
 		case plan.Date:
 			return "DATE '1998-01-01' + " + pseudo(column, days) + "::INTEGER"
 		case plan.Decimal:
-			return "CASE WHEN i % 83 = 3 THEN NULL ELSE " + pseudo(name, 10000) + " / 100.0 END"
+			return "CASE WHEN i % 83 = 3 THEN NULL ELSE " + pseudo(name, 20000) + " / 100.0 END"
 		default:
 			return pseudo(column, 80)
 		}

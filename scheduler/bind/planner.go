@@ -26,6 +26,8 @@ type planner struct {
 	schemas  map[string]bool   // by quoted name
 	catalogs map[string]bool   // by lower-case name
 	settings []string          // names set for the current statement
+
+	namespace string // what USE has chosen
 }
 
 func newPlanner(ctx context.Context) (*planner, error) {
@@ -88,7 +90,15 @@ func (p *planner) begin(ctx context.Context, req Request, tables map[string]*Tab
 	if err := p.schema(ctx, req.Catalog, req.Schema); err != nil {
 		return err
 	}
-	return p.conn.Exec(ctx, "USE "+plan.QuoteIdent(req.Catalog)+"."+plan.QuoteIdent(req.Schema))
+	namespace := plan.QuoteIdent(req.Catalog) + "." + plan.QuoteIdent(req.Schema)
+	if p.namespace == namespace {
+		return nil
+	}
+	if err := p.conn.Exec(ctx, "USE "+namespace); err != nil {
+		return err
+	}
+	p.namespace = namespace
+	return nil
 }
 
 // end takes back what begin set. Its failure makes the planner unusable.
