@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/seracdb/serac/iceberg/write"
@@ -26,9 +27,9 @@ type EngineOptions struct {
 
 // settable are the settings that a statement's meaning may depend on: a task sets them on its own connection.
 var settable = []string{
-	"TimeZone", "Calendar", "default_collation", "default_null_order", "default_order", "integer_division",
+	"TimeZone", "Calendar", "default_collation", "default_null_order", "null_order", "default_order", "integer_division",
 	"ieee_floating_point_ops", "old_implicit_casting", "order_by_non_integer_literal",
-	"scalar_subquery_error_on_multiple_rows", "disabled_optimizers", "preserve_insertion_order",
+	"scalar_subquery_error_on_multiple_rows", "preserve_insertion_order",
 }
 
 // maxOpenPartitions is the number of partitions that a partitioned COPY keeps one open file for; with more, a partition
@@ -83,7 +84,7 @@ func (e *Engine) Conn(ctx context.Context, settings map[string]string) (*duckdb.
 		return nil, err
 	}
 	for name, value := range settings {
-		if !slices.Contains(settable, name) {
+		if !slices.ContainsFunc(settable, func(s string) bool { return strings.EqualFold(s, name) }) {
 			return nil, errors.Join(fmt.Errorf("setting %q cannot be set for a task", name), conn.Close())
 		}
 		if err := conn.Exec(ctx, "SET SESSION "+name+" = "+plan.QuoteString(value)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,4 +125,31 @@ func TestResultSQL(t *testing.T) {
 		{Name: `a "b"`, Type: plan.T(plan.BigInt)}, {Name: "", Type: plan.ListType(row)}, {Name: "c0", Type: plan.DecimalType(4, 2)},
 	}, "SELECT 1")
 	require.Equal(t, `SELECT CAST(r.c0 AS BIGINT) AS "a ""b""", r.c1, CAST(r.c2 AS DECIMAL(4,2)) AS "c0" FROM (SELECT 1) AS r`, sql)
+}
+
+// TestSettingsHoldForOneTask: no setting that a task may set reaches another task.
+func TestSettingsHoldForOneTask(t *testing.T) {
+	e, err := OpenEngine(t.Context(), EngineOptions{Threads: 1, TempDir: filepath.Join(t.TempDir(), "tmp"), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	values := map[string]string{
+		"TimeZone": "Asia/Tokyo", "Calendar": "japanese", "default_collation": "nocase", "default_null_order": "nulls_first", "null_order": "nulls_first",
+		"default_order": "DESC", "integer_division": "true", "ieee_floating_point_ops": "false", "old_implicit_casting": "true",
+		"order_by_non_integer_literal": "true", "scalar_subquery_error_on_multiple_rows": "false",
+		"preserve_insertion_order": "false",
+	}
+	require.Len(t, values, len(settable))
+	for _, name := range settable {
+		read := func(settings map[string]string) string {
+			conn, err := e.Conn(t.Context(), settings)
+			require.NoError(t, err, name)
+			defer conn.Close()
+			value, err := conn.Text(t.Context(), "SELECT current_setting('"+name+"')::VARCHAR")
+			require.NoError(t, err)
+			return value
+		}
+		before := read(nil)
+		require.NotEqual(t, before, read(map[string]string{strings.ToLower(name): values[name]}), name)
+		require.Equal(t, before, read(nil), name)
+	}
 }
