@@ -14,7 +14,10 @@ import (
 var errNoSpace = syscall.ENOSPC
 
 // key names a cached object.
-type key struct{ scope, location string }
+type key struct {
+	scope, location string
+	part            string // of the object; "" is the whole
+}
 
 // entry is a cached object: being made, in use, or released.
 type entry struct {

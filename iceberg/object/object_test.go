@@ -321,3 +321,64 @@ func TestFooterFetchesNoData(t *testing.T) {
 		require.ErrorIs(t, err, errNotParquet, "%q", bad)
 	}
 }
+
+func TestSparseHoldsWholeChunksOfWantedGroups(t *testing.T) {
+	db, err := duckdb.Open(context.Background(), duckdb.Options{Threads: 2})
+	require.NoError(t, err)
+	defer db.Close()
+	conn, err := db.Conn(context.Background())
+	require.NoError(t, err)
+	defer conn.Close()
+	path := t.TempDir() + "/x.parquet"
+	// k is dictionary-encoded and has Bloom filters.
+	require.NoError(t, conn.Exec(context.Background(), "COPY (SELECT i, i % 100 AS k, sha256(i::VARCHAR) s, sha256((-i)::VARCHAR) z FROM range(120000) r(i)) TO '"+path+
+		"' (FORMAT parquet, ROW_GROUP_SIZE 30720, COMPRESSION uncompressed)"))
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	remote := newS3(t)
+	remote.put(t, "s3://wh/x.parquet", content)
+	s := openStore(t, Options{})
+	storage := Storage{IO: remote.io}
+	footer, err := s.Footer(context.Background(), storage, "s3://wh/x.parquet")
+	require.NoError(t, err)
+	require.Equal(t, 4, footer.NumRowGroups())
+	before, err := footer.SerializeString(context.Background())
+	require.NoError(t, err)
+	f, ok, err := s.Sparse(context.Background(), storage, "s3://wh/x.parquet", Need{Footer: footer, RowGroups: []int{1, 3}, Columns: []int{0, 1}})
+	require.NoError(t, err)
+	require.True(t, ok)
+	defer f.Release()
+	require.Less(t, f.Fetched, int64(len(content)/10))
+	rows, err := conn.Rows(context.Background(), "SELECT count(*), min(i), max(i), sum(k)::BIGINT, min(file_row_number), max(file_row_number) FROM read_parquet('"+f.Path+"')")
+	require.NoError(t, err)
+	want, err := conn.Rows(context.Background(), "SELECT count(*), min(i), max(i), sum(k)::BIGINT, 0, count(*) - 1 FROM read_parquet('"+path+
+		"') WHERE i BETWEEN 30720 AND 61439 OR i >= 92160")
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(want), fmt.Sprint(rows))
+	rows, err = conn.Rows(context.Background(), "SELECT count(*) FROM read_parquet('"+f.Path+"') WHERE k = 77")
+	require.NoError(t, err)
+	require.Equal(t, int64(586), rows[0][0])
+	after, err := footer.SerializeString(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, before, after, "the footer is others' too")
+	// The same part again is there; another part is another file.
+	again, ok, err := s.Sparse(context.Background(), storage, "s3://wh/x.parquet", Need{Footer: footer, RowGroups: []int{1, 3}, Columns: []int{0, 1}})
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, f.Path, again.Path)
+	require.Zero(t, again.Fetched)
+	again.Release()
+	// Nearly all of it, or an object that is there whole: whole.
+	_, ok, err = s.Sparse(context.Background(), storage, "s3://wh/x.parquet", Need{Footer: footer, RowGroups: []int{0, 1, 2, 3}, Columns: []int{0, 1, 2, 3}})
+	require.NoError(t, err)
+	require.False(t, ok)
+	whole, err := s.Local(context.Background(), storage, "s3://wh/x.parquet")
+	require.NoError(t, err)
+	defer whole.Release()
+	_, ok, err = s.Sparse(context.Background(), storage, "s3://wh/x.parquet", Need{Footer: footer, RowGroups: []int{2}, Columns: []int{0}})
+	require.NoError(t, err)
+	require.False(t, ok)
+	_, ok, err = s.Sparse(context.Background(), Storage{}, path, Need{Footer: footer, RowGroups: []int{2}, Columns: []int{0}})
+	require.NoError(t, err)
+	require.False(t, ok)
+}

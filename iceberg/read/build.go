@@ -69,10 +69,11 @@ func (r *reader) build(ctx context.Context) error {
 	for _, s := range r.columns.sources {
 		footers = footers || s.field != nil && !stable(s.field, r.in.Schemas)
 	}
-	if err := r.open(ctx, files, footers); err != nil {
+	parts, err := r.open(ctx, files, footers)
+	if err != nil {
 		return err
 	}
-	classes, err := r.classes(splitRows(files))
+	classes, err := r.classes(parts)
 	if err != nil {
 		return err
 	}
@@ -323,12 +324,16 @@ func (r *reader) special(out output, files []*dataFile, stored string) string {
 		}
 		return perFile(values)
 	}
+	row := "file_row_number"
+	if base := each(func(f *dataFile) string { return fmt.Sprint(f.base) }); base != "0" {
+		row = "(" + row + " + " + base + ")"
+	}
 	var expr string
 	switch out.special {
 	case fileFieldID:
 		expr = each(func(f *dataFile) string { return plan.QuoteString(f.task.GetPath()) })
 	case posFieldID:
-		expr = "file_row_number"
+		expr = row
 	case deletedFieldID:
 		expr = "false"
 	case specFieldID:
@@ -340,7 +345,7 @@ func (r *reader) special(out output, files []*dataFile, stored string) string {
 			}
 			return fmt.Sprintf("%d::BIGINT", f.task.GetFirstRowId())
 		})
-		expr = "coalesce(" + stored + ", " + first + " + file_row_number)"
+		expr = "coalesce(" + stored + ", " + first + " + " + row + ")"
 	case lastUpdatedFieldID:
 		// Files from before format version 3 have no first row id and no lineage.
 		sequence := each(func(f *dataFile) string {

@@ -23,7 +23,7 @@ import (
 func (r *reader) positionTable() string { return plan.QuoteIdent(r.in.Prefix + "_positions") }
 
 // loadPositions makes the temporary table of deleted positions, (fi, pos), of all files that have position deletes; fi is
-// the file's ordinal. Positions outside a file's split stay out.
+// the file's ordinal and pos counts the local file's rows. Positions outside a file's split stay out.
 func (r *reader) loadPositions(ctx context.Context, files []*dataFile) error {
 	var selects []string
 	bySource, err := r.positionFiles(ctx, files)
@@ -76,11 +76,11 @@ func (r *reader) positionFiles(ctx context.Context, files []*dataFile) (string, 
 			continue
 		}
 		first, last := "0", "NULL"
-		if !f.whole {
+		if f.last > 0 {
 			first, last = fmt.Sprint(f.first), fmt.Sprint(f.last)
 		}
-		rows = append(rows, fmt.Sprintf("(%s, %d::UBIGINT, %s::BIGINT, %s::BIGINT, [%s]::UBIGINT[])",
-			plan.QuoteString(f.task.GetPath()), f.ordinal, first, last, strings.Join(deletes, ", ")))
+		rows = append(rows, fmt.Sprintf("(%s, %d::UBIGINT, %s::BIGINT, %s::BIGINT, %d::BIGINT, [%s]::UBIGINT[])",
+			plan.QuoteString(f.task.GetPath()), f.ordinal, first, last, f.base, strings.Join(deletes, ", ")))
 	}
 	if len(rows) == 0 {
 		return "", nil
@@ -89,8 +89,8 @@ func (r *reader) positionFiles(ctx context.Context, files []*dataFile) (string, 
 	var schema schemaMap
 	schema.add("'file_path'", "file_path", plan.T(plan.Varchar), "NULL")
 	schema.add("'pos'", "pos", plan.T(plan.BigInt), "NULL")
-	return fmt.Sprintf("SELECT f.fi, d.pos FROM (SELECT file_path, pos, file_index FROM %s) d "+
-		"JOIN (VALUES %s) f(path, fi, first, last, deletes) ON d.file_path = f.path "+
+	return fmt.Sprintf("SELECT f.fi, d.pos - f.base AS pos FROM (SELECT file_path, pos, file_index FROM %s) d "+
+		"JOIN (VALUES %s) f(path, fi, first, last, base, deletes) ON d.file_path = f.path "+
 		"WHERE list_contains(f.deletes, d.file_index) AND d.pos >= f.first AND (f.last IS NULL OR d.pos < f.last)",
 		readParquet(paths, schema), strings.Join(rows, ", ")), nil
 }
@@ -139,11 +139,11 @@ func (r *reader) deletionVectors(ctx context.Context, files []*dataFile) (path s
 				}
 			}
 			for pos := range bitmap.Positions() {
-				if !f.whole && (int64(pos) < f.first || int64(pos) >= f.last) {
+				if f.last > 0 && (int64(pos) < f.first || int64(pos) >= f.last) {
 					continue
 				}
 				ordinals.Append(uint64(f.ordinal))
-				positions.Append(int64(pos))
+				positions.Append(int64(pos) - f.base)
 				if ordinals.Len() == positionBatch {
 					if err := flush(); err != nil {
 						return "", fmt.Errorf("write the positions of deletion vectors: %w", err)

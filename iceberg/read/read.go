@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	ice "github.com/apache/iceberg-go"
 
+	"github.com/seracdb/serac/iceberg/object"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
@@ -28,6 +29,9 @@ type Input struct {
 	// Local makes a data or delete file of the group a local file that DuckDB may read, and that stays until the query
 	// has ended.
 	Local func(ctx context.Context, path string) (string, error)
+	// Sparse, if not nil, makes the needed part of a remote data file a local file, as object.Store.Sparse does; where it
+	// answers false, Local is asked. It needs Footer.
+	Sparse func(ctx context.Context, path string, need object.Need) (local string, ok bool, err error)
 	// Footer reads a data file's Parquet footer; it is asked for splits, for name-mapped files and for nested columns whose
 	// names changed. nil reads it from the local file.
 	Footer func(ctx context.Context, path string) (*metadata.FileMetaData, error)

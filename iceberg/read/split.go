@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/iceberg/object"
@@ -17,13 +18,16 @@ import (
 type dataFile struct {
 	task       *seracv1.FileScanTask
 	start, end int64 // the split, in bytes
-	whole      bool
-	// first and last are the rows [first, last) of a file that is not read whole.
+	// whole says that all rows of the local file are read.
+	whole bool
+	// first and last are the rows [first, last) of the data file that are read; last is 0 when all are.
 	first, last int64
-	local       string
-	footer      *metadata.FileMetaData // nil unless something needs it
-	positions   []int32                // position deletes and deletion vectors that apply, in the group's delete files
-	equality    []int32                // equality deletes that apply
+	// base is the data file's row that is the first of the local file, which may be a part of it.
+	base      int64
+	local     string
+	footer    *metadata.FileMetaData // nil unless something needs it
+	positions []int32                // position deletes and deletion vectors that apply, in the group's delete files
+	equality  []int32                // equality deletes that apply
 	// ordinal numbers the file among all that have position deletes.
 	ordinal int
 }
@@ -69,71 +73,139 @@ func dataFiles(group *seracv1.FileGroup) ([]*dataFile, error) {
 // maxOpening is how many files are made local at once.
 const maxOpening = 16
 
-// open makes the files local, and reads the footers of those that are split, or of all.
-func (r *reader) open(ctx context.Context, files []*dataFile, allFooters bool) error {
+// open makes the files local and resolves splits to ranges of rows. A row group belongs to the split that its midpoint lies
+// in, so that splits that divide a file's bytes divide its rows. A split without a row group reads nothing and is left out.
+func (r *reader) open(ctx context.Context, files []*dataFile, allFooters bool) ([]*dataFile, error) {
+	parts := make([][]*dataFile, len(files))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxOpening)
-	for _, f := range files {
+	for i, f := range files {
 		group.Go(func() error {
 			var err error
-			if f.local, err = r.in.Local(ctx, f.task.GetPath()); err != nil {
-				return fmt.Errorf("data file %s: %w", f.task.GetPath(), err)
-			}
-			if f.whole && !allFooters {
-				return nil
-			}
-			if r.in.Footer != nil {
-				f.footer, err = r.in.Footer(ctx, f.task.GetPath())
-			} else {
-				f.footer, err = object.ReadLocalFooter(f.local)
-			}
-			if err != nil {
+			if parts[i], err = r.openFile(ctx, f, allFooters); err != nil {
 				return fmt.Errorf("data file %s: %w", f.task.GetPath(), err)
 			}
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(parts...), nil
 }
 
-// splitRows resolves splits to ranges of rows: a row group belongs to the split that its midpoint lies in, so that splits
-// that divide a file's bytes divide its rows. A split without a row group reads nothing and is left out.
-func splitRows(files []*dataFile) []*dataFile {
-	var out []*dataFile
-	for _, f := range files {
-		if f.whole {
-			out = append(out, f)
-			continue
-		}
-		total := f.footer.GetNumRows()
-		for _, rows := range rowRanges(f.footer, f.start, f.end) {
-			part := *f
-			part.first, part.last = rows[0], rows[1]
-			part.whole = part.first == 0 && part.last == total
-			out = append(out, &part)
+func (r *reader) openFile(ctx context.Context, f *dataFile, wantFooter bool) (parts []*dataFile, err error) {
+	_, isLocal, err := object.LocalPath(f.task.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	sparse := !isLocal && r.in.Sparse != nil
+	if !sparse {
+		if f.local, err = r.in.Local(ctx, f.task.GetPath()); err != nil {
+			return nil, err
 		}
 	}
-	return out
+	if sparse || !f.whole || wantFooter {
+		if r.in.Footer != nil {
+			f.footer, err = r.in.Footer(ctx, f.task.GetPath())
+		} else {
+			f.footer, err = object.ReadLocalFooter(f.local)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if f.whole && !sparse {
+		return []*dataFile{f}, nil
+	}
+	var columns []int
+	if sparse {
+		columns = r.leafColumns(f.footer)
+	}
+	for _, run := range r.runs(f, sparse) {
+		part := *f
+		part.first, part.last, part.whole = run.first, run.last, run.first == 0 && run.last == f.footer.GetNumRows()
+		if sparse {
+			local, ok, err := r.in.Sparse(ctx, f.task.GetPath(), object.Need{Footer: f.footer, RowGroups: run.groups, Columns: columns})
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				part.local, part.base, part.whole = local, run.first, true
+			} else if part.local, err = r.in.Local(ctx, f.task.GetPath()); err != nil {
+				return nil, err
+			}
+		}
+		parts = append(parts, &part)
+	}
+	return parts, nil
 }
 
-// rowRanges are the rows of the row groups whose midpoint lies in [start, end), neighbours joined.
-func rowRanges(footer *metadata.FileMetaData, start, end int64) [][2]int64 {
-	var out [][2]int64
+// run is neighbouring row groups and the rows [first, last) that they hold.
+type run struct {
+	groups      []int
+	first, last int64
+}
+
+// runs are the row groups that a file's split reads. With prune, those whose statistics rule the scan's filter out are
+// left out; DuckDB does that itself, but for groups that are not there.
+func (r *reader) runs(f *dataFile, prune bool) []run {
+	var out []run
 	row := int64(0)
-	for i := range footer.NumRowGroups() {
-		group := footer.RowGroup(i)
+	var columns map[int32]int
+	if prune {
+		columns = r.plainColumns(f.footer)
+	}
+	for i := range f.footer.NumRowGroups() {
+		group := f.footer.RowGroup(i)
 		first, last := row, row+group.NumRows()
 		row = last
-		if middle := midpoint(group); middle < start || middle >= end || first == last {
+		if first == last {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1][1] == first {
-			out[n-1][1] = last
+		if middle := midpoint(group); !f.whole && (middle < f.start || middle >= f.end) {
+			continue
+		}
+		if prune && r.in.Scan.Filter != nil && !mayMatch(r.in.Scan.Filter, r.in.Scan.Columns, group, columns) {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].last == first {
+			out[n-1].groups, out[n-1].last = append(out[n-1].groups, i), last
 		} else {
-			out = append(out, [2]int64{first, last})
+			out = append(out, run{groups: []int{i}, first: first, last: last})
 		}
 	}
 	return out
+}
+
+// leafColumns are the Parquet columns that the sources are read from.
+func (r *reader) leafColumns(footer *metadata.FileMetaData) []int {
+	columns, _ := fileColumns(footer, r.in.NameMapping)
+	var out []int
+	leaf := 0
+	root := footer.Schema.Root()
+	for i, c := range columns {
+		n := countLeaves(root.Field(i))
+		if _, wanted := r.columns.byID[c.id]; wanted {
+			for j := range n {
+				out = append(out, leaf+j)
+			}
+		}
+		leaf += n
+	}
+	return out
+}
+
+func countLeaves(n schema.Node) int {
+	group, ok := n.(*schema.GroupNode)
+	if !ok {
+		return 1
+	}
+	leaves := 0
+	for i := range group.NumFields() {
+		leaves += countLeaves(group.Field(i))
+	}
+	return leaves
 }
 
 // midpoint is the byte in the middle of a row group's column chunks.
@@ -144,11 +216,7 @@ func midpoint(group *metadata.RowGroupMetaData) int64 {
 		if err != nil {
 			continue // an unreadable chunk is DuckDB's to report
 		}
-		offset := chunk.DataPageOffset()
-		if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
-			offset = min(offset, chunk.DictionaryPageOffset())
-		}
-		if first < 0 || offset < first {
+		if offset := object.ChunkStart(chunk); first < 0 || offset < first {
 			first = offset
 		}
 		bytes += chunk.TotalCompressedSize()
