@@ -221,6 +221,16 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 		Footer: func(ctx context.Context, path string) (*metadata.FileMetaData, error) {
 			return a.Objects.Footer(ctx, storage, path)
 		},
+		Sparse: func(ctx context.Context, path string, need object.Need) (string, bool, error) {
+			f, ok, err := a.Objects.Sparse(ctx, storage, path, need)
+			if err != nil || !ok {
+				return "", false, err
+			}
+			keep.mu.Lock()
+			defer keep.mu.Unlock()
+			keep.files = append(keep.files, f)
+			return f.Path, true, nil
+		},
 		TempDir: a.dir,
 		Prefix:  fmt.Sprintf("leaf%d", n.Leaf),
 	})
