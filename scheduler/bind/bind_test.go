@@ -42,13 +42,13 @@ func TestQueries(t *testing.T) {
 	}
 	t.Run("optimised", func(t *testing.T) {
 		c := r.checkAll(t, labels, queries)
-		require.LessOrEqual(t, c.whole, 3) // list_aggregate with erased arguments, WITH ORDINALITY
+		require.LessOrEqual(t, c.whole, 1) // WITH ORDINALITY
 		require.LessOrEqual(t, c.bound, 2) // constants that the serialized plan does not show: BIT, BIGNUM
 		require.Zero(t, c.noText)
 	})
 	t.Run("as bound", func(t *testing.T) {
 		c := r.checkBound(t, labels, queries)
-		require.LessOrEqual(t, c.whole, 5)
+		require.LessOrEqual(t, c.whole, 3)
 	})
 }
 

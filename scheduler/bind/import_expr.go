@@ -208,9 +208,10 @@ func (s *scope) call(e *exprJSON) (plan.Expr, error) {
 			return nil, err
 		}
 	case listAggregates[e.Name] && data != nil && data.BindData != nil && data.BindData.AggrExpr != nil:
-		if len(data.BindData.AggrExpr.OriginalArguments) > len(data.BindData.AggrExpr.Children) {
-			return nil, fmt.Errorf("function %s with arguments that the plan does not show", e.Name)
+		if out.Params, err = erasedParams(data.BindData.AggrExpr); err != nil {
+			return nil, err
 		}
+		return out, nil
 	}
 	if len(e.OriginalArguments) > len(e.Children) {
 		return nil, fmt.Errorf("function %s with arguments that the plan does not show", e.Name)
