@@ -21,7 +21,7 @@ func ParseType(text string) (ice.Type, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("Iceberg type %q: %w", strings.TrimSpace(text), err)
+		return nil, fmt.Errorf("type %q in Iceberg's terms: %w", strings.TrimSpace(text), err)
 	}
 	return t, nil
 }

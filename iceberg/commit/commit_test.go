@@ -242,14 +242,14 @@ func TestUnknownOutcomeIsLookedUp(t *testing.T) {
 
 // A request that arrives late, after the retry: only one of them may succeed.
 func TestLateRequestDoesNotCommitTwice(t *testing.T) {
-	f, c, tbl, files := faulty(t, catalog.TypeREST)
+	f, _, tbl, files := faulty(t, catalog.TypeREST)
 	type request struct {
 		reqs    []table.Requirement
 		updates []table.Update
 	}
 	var late request
 	g := &delayingCatalog{faultyCatalog: f, keep: func(reqs []table.Requirement, updates []table.Update) { late = request{reqs, updates} }}
-	c = catalog.New("c", catalog.TypeREST, g, wire.FileIO{})
+	c := catalog.New("c", catalog.TypeREST, g, wire.FileIO{})
 	result, err := commit.Append(context.Background(), c, tbl, commit.Request{CommitID: "x", Files: files, Operation: commit.OpAppend})
 	require.NoError(t, err)
 	require.False(t, result.Found)

@@ -104,18 +104,15 @@ func withEmptyBounds(fs icebergio.IO, meta table.Metadata, m ice.ManifestFile) (
 	}
 	summaries := append([]ice.FieldSummary(nil), m.Partitions()...)
 	repaired := false
-	var entries []ice.ManifestEntry
 	for _, at := range textFields(meta.CurrentSchema(), *spec) {
 		if at >= len(summaries) || summaries[at].LowerBound != nil {
 			continue
 		}
-		if entries == nil {
-			var err error
-			if entries, err = m.FetchEntries(fs, false); err != nil {
-				return nil, err
-			}
+		empty, err := holdsEmpty(fs, m, spec.Field(at).FieldID)
+		if err != nil {
+			return nil, err
 		}
-		if !holdsEmpty(entries, spec.Field(at).FieldID) {
+		if !empty {
 			continue
 		}
 		summaries[at].LowerBound = &[]byte{}
@@ -131,24 +128,27 @@ func withEmptyBounds(fs icebergio.IO, meta table.Metadata, m ice.ManifestFile) (
 }
 
 // holdsEmpty says whether a file of the manifest has the empty text for a partition field.
-func holdsEmpty(entries []ice.ManifestEntry, fieldID int) bool {
-	for _, e := range entries {
-		switch v := e.DataFile().Partition()[fieldID].(type) {
+func holdsEmpty(fs icebergio.IO, m ice.ManifestFile, fieldID int) (bool, error) {
+	for e, err := range m.Entries(fs, false) {
+		if err != nil {
+			return false, err
+		}
+		value := e.DataFile().Partition()[fieldID]
+		if lit, ok := value.(ice.Literal); ok {
+			value = lit.Any()
+		}
+		switch v := value.(type) {
 		case string:
 			if v == "" {
-				return true
+				return true, nil
 			}
 		case []byte:
 			if len(v) == 0 {
-				return true
-			}
-		case ice.Literal:
-			if s, ok := v.Any().(string); ok && s == "" {
-				return true
+				return true, nil
 			}
 		}
 	}
-	return false
+	return false, nil
 }
 
 // withPartitions is a manifest with other summaries of its partitions, and without a first row id, which the writer of the

@@ -33,11 +33,10 @@ func stageOverwrite(ctx context.Context, tx *table.Transaction, base *catalog.Ta
 	}
 	var data, deletes []ice.DataFile
 	for _, m := range manifests {
-		entries, err := m.FetchEntries(fs, true)
-		if err != nil {
-			return fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
-		}
-		for _, e := range entries {
+		for e, err := range m.Entries(fs, true) {
+			if err != nil {
+				return fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
+			}
 			if e.DataFile().ContentType() == ice.EntryContentData {
 				data = append(data, e.DataFile())
 			} else {

@@ -5,6 +5,7 @@ package icetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -75,7 +76,7 @@ func write(conn *duckdb.Conn, tbl *catalog.Table, query string) ([]*seracv1.Data
 	batches := func(yield func(arrow.RecordBatch, error) bool) {
 		for {
 			batch, err := stream.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err == nil {
