@@ -354,9 +354,11 @@ func (f *fakeFlight) DoGet(ticket *flight.Ticket, stream flight.FlightService_Do
 func (x *fake) write(w *flight.Writer, v int64, n int) error {
 	builder := array.NewInt64Builder(memory.DefaultAllocator)
 	defer builder.Release()
-	for range n {
-		builder.Append(v)
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = v
 	}
+	builder.AppendValues(values, nil)
 	column := builder.NewArray()
 	defer column.Release()
 	batch := array.NewRecordBatch(numbers, []arrow.Array{column}, int64(n))
@@ -405,9 +407,7 @@ func readAll(ctx context.Context, r *Run) (values []int64, err error) {
 		if err != nil {
 			return values, err
 		}
-		for i := range b.Column(0).Len() {
-			values = append(values, b.Column(0).(*array.Int64).Value(i))
-		}
+		values = append(values, b.Column(0).(*array.Int64).Int64Values()...)
 		b.Release()
 	}
 }
