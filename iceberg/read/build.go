@@ -256,7 +256,9 @@ func (r *reader) selectClass(c class) (string, error) {
 		items, outputs = append(items, aliased("NULL", noColumn)), append(outputs, noColumn)
 	}
 	paths, sequences := make([]string, len(c.files)), make([]string, len(c.files))
+	rows := int64(0)
 	for i, f := range c.files {
+		rows += f.rows()
 		paths[i], sequences[i] = f.local, fmt.Sprint(f.task.GetSequenceNumber())
 	}
 	if len(joins) > 0 {
@@ -276,7 +278,7 @@ func (r *reader) selectClass(c class) (string, error) {
 		d := fmt.Sprintf("(SELECT fi - %d::UBIGINT AS fi, pos FROM %s WHERE fi BETWEEN %d AND %d)", first, r.positionTable(), first, first+n-1)
 		joins = append([]string{"ANTI JOIN " + d + " d ON d.fi = p.fi AND d.pos = p.pos"}, joins...)
 	}
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(paths, c.shape.schema)
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(paths, c.shape.schema, rows)
 	if f := c.files[0]; !f.whole {
 		sql += fmt.Sprintf(" WHERE file_row_number BETWEEN %d AND %d", f.first, f.last-1)
 	}

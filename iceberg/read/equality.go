@@ -118,6 +118,7 @@ func (k equalityKey) of(column string) string {
 func (r *reader) loadEquality(ctx context.Context) error {
 	for _, set := range r.equality {
 		paths := make([]string, len(set.deletes))
+		var records int64
 		ordinals, sequences := make([]string, len(set.deletes)), make([]string, len(set.deletes))
 		for i, d := range set.deletes {
 			file := r.in.Group.GetDeleteFiles()[d]
@@ -136,6 +137,7 @@ func (r *reader) loadEquality(ctx context.Context) error {
 					return fmt.Errorf("equality delete file %s: it has no column with the id of %s", file.GetPath(), key.top.Name)
 				}
 			}
+			records += file.GetRecordCount()
 			ordinals[i], sequences[i] = fmt.Sprint(d), fmt.Sprint(file.GetSequenceNumber())
 		}
 		var schema schemaMap
@@ -149,7 +151,7 @@ func (r *reader) loadEquality(ctx context.Context) error {
 			keys = append(keys, fmt.Sprintf("%s AS k%d", key.of(hidden(key.top.ID)), i))
 		}
 		r.query.Setup = append(r.query.Setup, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE %s AS SELECT DISTINCT %s, %s AS d, %s AS seq FROM %s",
-			set.table, strings.Join(keys, ", "), perFile(ordinals), perFile(sequences), readParquet(paths, schema)))
+			set.table, strings.Join(keys, ", "), perFile(ordinals), perFile(sequences), readParquet(paths, schema, records)))
 		r.query.Teardown = append(r.query.Teardown, "DROP TABLE IF EXISTS "+set.table)
 	}
 	return nil

@@ -53,6 +53,7 @@ func (r *reader) loadPositions(ctx context.Context, files []*dataFile) error {
 func (r *reader) positionFiles(ctx context.Context, files []*dataFile) (string, error) {
 	index := make(map[int32]int) // delete file to its place in the list that is read
 	var paths, rows []string
+	var records int64
 	for _, f := range files {
 		var deletes []string
 		for _, d := range f.positions {
@@ -69,6 +70,7 @@ func (r *reader) positionFiles(ctx context.Context, files []*dataFile) (string, 
 				at = len(paths)
 				index[d] = at
 				paths = append(paths, local)
+				records += file.GetRecordCount()
 			}
 			deletes = append(deletes, fmt.Sprint(at))
 		}
@@ -92,7 +94,7 @@ func (r *reader) positionFiles(ctx context.Context, files []*dataFile) (string, 
 	return fmt.Sprintf("SELECT f.fi, d.pos - f.base AS pos FROM (SELECT file_path, pos, file_index FROM %s) d "+
 		"JOIN (VALUES %s) f(path, fi, first, last, base, deletes) ON d.file_path = f.path "+
 		"WHERE list_contains(f.deletes, d.file_index) AND d.pos >= f.first AND (f.last IS NULL OR d.pos < f.last)",
-		readParquet(paths, schema), strings.Join(rows, ", ")), nil
+		readParquet(paths, schema, records), strings.Join(rows, ", ")), nil
 }
 
 var positionSchema = arrow.NewSchema([]arrow.Field{

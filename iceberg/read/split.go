@@ -32,6 +32,14 @@ type dataFile struct {
 	ordinal int
 }
 
+// rows is how many rows are read, deleted ones among them.
+func (f *dataFile) rows() int64 {
+	if f.last > 0 {
+		return f.last - f.first
+	}
+	return f.task.GetRecordCount()
+}
+
 // dataFiles are the group's tasks with splits of one file that touch made one, in the order of the tasks.
 func dataFiles(group *seracv1.FileGroup) ([]*dataFile, error) {
 	var out []*dataFile
