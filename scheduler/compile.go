@@ -28,7 +28,8 @@ func (st *statement) compile(stages []*planner.Stage) (job.Spec, error) {
 		}
 		spec.Stages[i] = job.Stage{
 			ID: s.ID, Name: fmt.Sprintf("stage %d", s.ID), Describe: s.Describe(), Sink: sinkOf(s.Root), Inputs: s.Inputs,
-			Tasks: compileTasks(s.Tasks), Fragment: fragment, Settings: st.settings,
+			Indeterminate: s.Indeterminate,
+			Tasks:         compileTasks(s.Tasks), Fragment: fragment, Settings: st.settings,
 		}
 	}
 	return spec, nil

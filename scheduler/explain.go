@@ -38,8 +38,21 @@ func (st *statement) explain(ctx context.Context, p *sql.Explain) (engine.Execut
 		if err != nil {
 			return nil, 0, err
 		}
-		return textRows(explainSchema, [][]*string{{&text}}), 0, nil
+		return textRows(explainSchema, explainRows(text, p.Format)), 0, nil
 	}), nil
+}
+
+// explainRows is a row per line of the text; JSON is one row.
+func explainRows(text, format string) [][]*string {
+	if format == sql.ExplainJSON {
+		return [][]*string{{&text}}
+	}
+	var lines [][]*string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		lines = append(lines, []*string{&line})
+	}
+	return lines
 }
 
 // explanation is what EXPLAIN shows.

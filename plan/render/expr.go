@@ -183,12 +183,30 @@ func (w *writer) call(e *plan.Call, cols []string) (string, error) {
 	}
 	args = append(args, params...)
 	switch {
+	case e.Name == "array_slice" || e.Name == "list_slice":
+		return slice(e, args), nil
 	case len(args) == 2 && infix[e.Name]:
 		return "(" + args[0] + " " + e.Name + " " + args[1] + ")", nil
 	case e.Name == "row" || e.Name == "struct_pack" || e.Name == "union_value":
 		return e.Name + "(" + strings.Join(args, ", ") + ")", nil
 	}
 	return plan.QuoteIdent(e.Name) + "(" + strings.Join(args, ", ") + ")", nil
+}
+
+// slice writes x[begin:end] or x[begin:end:step]. A bound that was left out is bound as an empty list, which only this
+// form can say again; an end left out before a step is a minus sign.
+func slice(e *plan.Call, args []string) string {
+	for i := 1; i < min(3, len(args)); i++ {
+		c, ok := e.Args[i].(*plan.Constant)
+		if !ok || c.Of.Kind != plan.List {
+			continue
+		}
+		args[i] = ""
+		if i == 2 && len(args) == 4 {
+			args[i] = "-"
+		}
+	}
+	return "(" + args[0] + ")[" + strings.Join(args[1:], ":") + "]"
 }
 
 // infix are the operators written between their arguments, for the reader's sake.

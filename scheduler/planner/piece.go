@@ -160,7 +160,7 @@ func (d *distributor) addStage(p *piece, root plan.Node) plan.StageID {
 	id := plan.StageID(len(d.stages))
 	stage := &Stage{
 		ID: id, Root: root, Units: len(p.units), Notes: p.notes, EstimatedRows: p.rows, EstimatedBytes: p.bytes,
-		Tasks: d.packTasks(p.units),
+		Tasks: d.packTasks(p.units), Indeterminate: !determinate(root),
 	}
 	eachLeaf(root, func(n plan.Node, _ plan.LeafID) {
 		if r, ok := n.(*plan.ShuffleRead); ok && !slices.Contains(stage.Inputs, r.Stage) {

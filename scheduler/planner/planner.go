@@ -74,6 +74,8 @@ type Stage struct {
 	Units int
 	// Notes say what was decided and why, for EXPLAIN.
 	Notes []string
+	// Indeterminate: run again, a task may give other rows. Whatever was made of its lost output must be made again too.
+	Indeterminate bool
 	// EstimatedRows and EstimatedBytes are of the stage's output.
 	EstimatedRows, EstimatedBytes float64
 }
