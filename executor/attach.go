@@ -21,6 +21,8 @@ const (
 	registerTimeout = 10 * time.Second
 	minRetry        = 100 * time.Millisecond
 	maxRetry        = 5 * time.Second
+	// maxReceive is generous: a launch that is too large breaks the stream, and would again on the next executor.
+	maxReceive = 32 << 20
 )
 
 // stayAttached attaches to the scheduler, again and again, until ctx ends. It returns an error only when attaching again
@@ -139,6 +141,7 @@ func (e *Executor) dialScheduler() (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("passthrough:///"+e.o.SchedulerAddress,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(dial),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceive)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: minRetry, Multiplier: 2, MaxDelay: maxRetry},
 			MinConnectTimeout: registerTimeout,

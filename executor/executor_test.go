@@ -215,6 +215,36 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestCancelWhileFetching: a producer that accepts connections and says nothing does not hold a cancelled task up.
+func TestCancelWhileFetching(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	n := start(t, newScheduler(t))
+	task := id("j", 1, 0)
+	n.launch(task, aggregateRoot(), shuffled(5, &seracv1.ShuffleFile{Producer: id("j", 0, 0), SizeBytes: 10, FlightAddress: l.Addr().String()}))
+	n.awaitState(task, seracv1.TaskState_TASK_STATE_RUNNING)
+	time.Sleep(100 * time.Millisecond)
+	since := time.Now()
+	n.cancel(task)
+	require.Equal(t, seracv1.FailureKind_FAILURE_KIND_CANCELLED, n.awaitFailure(task).GetKind())
+	require.Less(t, time.Since(since), time.Second)
+	require.Empty(t, n.diskUse())
+}
+
+// TestCancelAfterTheEnd: files that an attempt has reported go when it is cancelled after all.
+func TestCancelAfterTheEnd(t *testing.T) {
+	n := start(t, newScheduler(t))
+	first, second := id("j", 0, 0), id("j", 0, 1)
+	n.launch(first, shuffleRoot(1000, 1), constant(1))
+	n.launch(second, shuffleRoot(1000, 1), constant(1))
+	lost := n.awaitFinished(first).GetShuffleFiles()[0]
+	kept := n.awaitFinished(second).GetShuffleFiles()[0]
+	n.cancel(first)
+	require.Eventually(t, func() bool { _, err := os.Stat(lost.GetPath()); return os.IsNotExist(err) }, 2*time.Second, 10*time.Millisecond)
+	require.FileExists(t, kept.GetPath())
+}
+
 func TestReaderGoesAway(t *testing.T) {
 	n := start(t, newScheduler(t))
 	task := id("j", 0, 0)

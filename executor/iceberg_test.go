@@ -246,6 +246,7 @@ func TestWriteCommitScan(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, map[string][2]int64{"0": {400, 597}, "1": {400, 598}, "2": {400, 599}}, got)
+	n.awaitFinished(task)
 	require.Empty(t, n.diskUse())
 }
 

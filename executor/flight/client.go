@@ -30,7 +30,9 @@ const (
 // Pool holds one connection for each executor that was talked to. It is safe for concurrent use.
 type Pool struct {
 	dial func(ctx context.Context, address string) (net.Conn, error)
-	idle time.Duration
+	idle time.Duration // how long an unused connection is kept
+	// stall is how long a shuffle file may give no bytes before its executor counts as unreachable.
+	stall time.Duration
 
 	mu     sync.Mutex
 	conns  map[string]*pooled
@@ -51,7 +53,7 @@ func NewPool(dial func(ctx context.Context, address string) (net.Conn, error)) *
 			return d.DialContext(ctx, "tcp", address)
 		}
 	}
-	return &Pool{dial: dial, idle: 5 * time.Minute, conns: map[string]*pooled{}}
+	return &Pool{dial: dial, idle: 5 * time.Minute, stall: 30 * time.Second, conns: map[string]*pooled{}}
 }
 
 // ErrPoolClosed is what calls through a closed pool fail with.
@@ -117,10 +119,7 @@ func (p *Pool) Close() error {
 	return errors.Join(faults...)
 }
 
-// stallTimeout is how long a shuffle file may give no bytes before its executor counts as unreachable.
-const stallTimeout = 30 * time.Second
-
-var errStalled = errors.New("the executor sent nothing for 30 s")
+var errStalled = errors.New("the executor sends nothing")
 
 // ReadShuffle implements shuffle.Remote: it reads the file from the executor at its address.
 func (p *Pool) ReadShuffle(ctx context.Context, file *seracv1.ShuffleFile, w io.Writer) error {
@@ -131,7 +130,7 @@ func (p *Pool) ReadShuffle(ctx context.Context, file *seracv1.ShuffleFile, w io.
 	defer done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
+	stall := time.AfterFunc(p.stall, func() { cancel(errStalled) })
 	defer stall.Stop()
 	stream, err := doGet(ctx, conn, &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Shuffle{Shuffle: file}})
 	if err != nil {
@@ -145,7 +144,7 @@ func (p *Pool) ReadShuffle(ctx context.Context, file *seracv1.ShuffleFile, w io.
 		if err != nil {
 			return transport(ctx, err)
 		}
-		stall.Reset(stallTimeout)
+		stall.Reset(p.stall)
 		if _, err := w.Write(data.GetDataBody()); err != nil {
 			return fmt.Errorf("%w: %w", shuffle.ErrWrite, err)
 		}

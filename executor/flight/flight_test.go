@@ -96,6 +96,32 @@ type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
+// TestStalledExecutor: an executor that accepts connections and says nothing is unreachable, after a while.
+func TestStalledExecutor(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	s := NewServer(nil, hangingFiles{t.Context()})
+	go s.Serve(l)
+	defer s.Stop()
+	pool := newPool(t)
+	pool.stall = 100 * time.Millisecond
+	file := &seracv1.ShuffleFile{Producer: &seracv1.TaskId{JobId: "j"}, FlightAddress: l.Addr().String()}
+	err = pool.ReadShuffle(t.Context(), file, io.Discard)
+	require.ErrorIs(t, err, wire.ErrTransport)
+	require.ErrorContains(t, err, "sends nothing")
+}
+
+type hangingFiles struct{ ctx context.Context }
+
+func (f hangingFiles) OpenShuffle(*seracv1.TaskId, int) (*os.File, error) {
+	select {
+	case <-f.ctx.Done():
+	case <-time.After(time.Second):
+	}
+	return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "too late")
+}
+
 // TestExecutorComesBack: an executor that was away is reached soon after it is back at its address.
 func TestExecutorComesBack(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
