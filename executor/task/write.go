@@ -42,11 +42,6 @@ func (a *attempt) writeData(ctx context.Context, root *plan.IcebergWrite, sql st
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range writer.Settings() {
-		if err := a.conn.Exec(ctx, "SET SESSION "+name+" = "+plan.QuoteString(value)); err != nil {
-			return nil, fmt.Errorf("prepare write: %w", err)
-		}
-	}
 	dir := filepath.Join(a.dir, "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
