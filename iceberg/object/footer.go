@@ -56,7 +56,7 @@ func readFull(r io.ReaderAt, p []byte, offset int64) error {
 	if n == len(p) {
 		return nil
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("read %d bytes at %d: %w", len(p), offset, err)

@@ -71,11 +71,6 @@ func New(w *plan.IcebergWrite, t Table) (*Writer, error) {
 	return &Writer{node: w, table: t, fields: fields, partitions: parts, options: options, metrics: metrics}, nil
 }
 
-// Settings are DuckDB settings, by name, that the COPY wants on its connection.
-func (w *Writer) Settings() map[string]string {
-	return nil
-}
-
 // CopySQL is the COPY of a SELECT (columns c0.. in the order of the node's Columns) into dir, an existing local directory
 // that belongs to the attempt alone; a COPY that fails or is interrupted leaves files in it. A partition's rows go to one
 // file. The COPY's result rows go to Collect.

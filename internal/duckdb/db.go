@@ -13,12 +13,11 @@ import (
 
 // DB is an in-memory DuckDB database. It is safe for concurrent use; each statement runs on a Conn of its own.
 type DB struct {
-	handle  bindings.Database
-	conns   atomic.Int64
-	mu      sync.Mutex // guards closed
-	closed  bool
-	types   typeResolver
-	tempDir string
+	handle bindings.Database
+	conns  atomic.Int64
+	mu     sync.Mutex // guards closed
+	closed bool
+	types  typeResolver
 }
 
 // Open opens a new in-memory database. Close it.
@@ -40,7 +39,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if bindings.SetConfig(config, "duckdb_api", "serac") == bindings.StateError {
 		return nil, errors.New("open duckdb: cannot set duckdb_api")
 	}
-	db := &DB{tempDir: o.TempDir}
+	db := &DB{}
 	var message string
 	if bindings.OpenExt("", &db.handle, config, &message) == bindings.StateError {
 		bindings.Close(&db.handle)
@@ -92,9 +91,6 @@ func (db *DB) Conn(ctx context.Context) (*Conn, error) {
 
 // OpenConns is the number of connections that have been opened and not closed; tests look for leaks with it.
 func (db *DB) OpenConns() int { return int(db.conns.Load()) }
-
-// TempDir is where the database spills; "" when it does not.
-func (db *DB) TempDir() string { return db.tempDir }
 
 // Close closes the database. Its memory goes when its last connection is closed; running statements end first.
 func (db *DB) Close() error {

@@ -2,6 +2,7 @@ package duckdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -54,6 +55,7 @@ func (s *Stream) start() error {
 	var pending bindings.PendingResult
 	var state bindings.State
 	err := interruptible(s.ctx, s.conn.handle, func() {
+		//nolint:staticcheck // deprecated, and the only call that does not materialise the whole result first
 		state = bindings.PendingPreparedStreaming(s.prepared, &pending)
 	})
 	defer bindings.DestroyPending(&pending)
@@ -101,7 +103,7 @@ func (s *Stream) Next() (arrow.RecordBatch, error) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
 	if s.released && s.err == nil {
-		s.err = fmt.Errorf("duckdb: read from a closed stream")
+		s.err = errors.New("duckdb: read from a closed stream")
 	}
 	if s.err != nil {
 		return nil, s.err
@@ -115,7 +117,7 @@ func (s *Stream) Next() (arrow.RecordBatch, error) {
 	var rows, bytes int64
 	for rows < batchRows && bytes < batchBytes {
 		part, err := s.fetch()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			s.err = io.EOF
 			break
 		}

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -20,7 +21,7 @@ func (s *Stream) rows() ([][]any, error) {
 	var out [][]any
 	for {
 		batch, err := s.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
 		if err != nil {
