@@ -95,7 +95,7 @@ func load(ctx context.Context, out io.Writer, s *session, scale float64) error {
 	}
 	fmt.Fprintf(out, "Loaded %d rows in %s\n", rows, time.Since(start).Round(time.Millisecond))
 	// The data is small, so distribution is asked for.
-	for _, sql := range []string{"SET distribution_threshold = '0B'", "SET target_task_size = '2MB'"} {
+	for _, sql := range []string{"SET distribution_threshold = '0B'", "SET target_task_size = '256KB'"} {
 		if _, err := s.update(ctx, sql); err != nil {
 			return err
 		}

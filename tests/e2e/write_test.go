@@ -31,11 +31,11 @@ const everyTypeRows = `SELECT i,
 	CASE i WHEN 1 THEN 'NaN'::FLOAT WHEN 2 THEN '-0.0'::FLOAT WHEN 3 THEN 'inf'::FLOAT ELSE (i / 8.0)::FLOAT END,
 	CASE i WHEN 1 THEN 'NaN'::DOUBLE WHEN 4 THEN '-inf'::DOUBLE ELSE i / 3.0 END,
 	((i - 500) / 16.0)::DECIMAL(18,4),
-	(i - 500)::DECIMAL(38,10) * 1234567.0000000001,
-	DATE '1965-03-01' + (i * 17)::INT,
+	((i - 500) * 1234567.0000000001)::DECIMAL(38,10),
+	DATE '1965-03-01' + (i %% 50 * 170)::INT,
 	TIME '00:00:00' + to_seconds(i * 61),
-	TIMESTAMP '1969-12-30 12:00:00' + to_minutes(i * 997),
-	TIMESTAMPTZ '1969-12-30 12:00:00+00' + to_minutes(i * 499),
+	TIMESTAMP '1969-12-30 12:00:00' + to_minutes(i * 7),
+	TIMESTAMPTZ '1969-12-30 12:00:00+00' + to_minutes(i * 49),
 	CASE WHEN i %% 13 = 0 THEN NULL WHEN i %% 5 = 0 THEN '' ELSE 'näme ' || (i %% 37) END,
 	md5(i::VARCHAR)::UUID,
 	('b' || (i %% 3))::BLOB,
@@ -99,7 +99,7 @@ func TestPartitionedWritesAreReadByOthers(t *testing.T) {
 				{ice.AlwaysTrue{}, 1000},
 				{ice.EqualTo(ice.Reference("id"), int64(777)), 1},
 				{ice.IsNull(ice.Reference("s")), 77},
-				{ice.LessThan(ice.Reference("ts"), "1970-01-01T00:00:00"), 3},
+				{ice.LessThan(ice.Reference("ts"), "1970-01-01T00:00:00"), 309},
 			} {
 				_, records, err := loaded.Iceberg().Scan(icetable.WithRowFilter(c.filter)).ToArrowRecords(context.Background())
 				require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestPartitionedWritesAreReadByOthers(t *testing.T) {
 // boundFilters touch the bounds of every type.
 var boundFilters = []string{
 	"id = 999", "i = 0", "i IS NULL", "l < -499000003000", "f > 124", "isnan(f)", "d < 0", "dec = -31.25", "dec >= 31", "big < -1234567",
-	"dt = DATE '1965-03-01'", "dt < DATE '1970-01-01'", "ts < TIMESTAMP '1970-01-01'", "ts >= TIMESTAMP '1971-11-01'",
+	"dt = DATE '1965-03-01'", "dt < DATE '1970-01-01'", "ts < TIMESTAMP '1970-01-01'", "ts >= TIMESTAMP '1970-01-03'",
 	"s = ''", "s = 'näme 36'", "s IS NULL", "s LIKE 'näme 1%'", "s > 'näme 9'", "bin = 'b2'::BLOB", "b IS NULL", "b",
 	"tm > TIME '16:00:00'", "tz < TIMESTAMPTZ '1970-01-01 00:00:00+00'", "u > 'f0000000-0000-0000-0000-000000000000'",
 }
@@ -141,7 +141,7 @@ func readWithPyIceberg(t *testing.T, dataDir string) {
 	script := fmt.Sprintf(`
 from pyiceberg.catalog.sql import SqlCatalog
 c = SqlCatalog("serac", uri="sqlite:///%[1]s/catalog.db", warehouse="file://%[1]s/warehouse", init_catalog_tables="false")
-for ident in sorted(c.list_tables("w")):
+for ident in sorted(i for i in c.list_tables("w") if i[1].startswith("types_")):
     t = c.load_table(ident)
     a = t.scan().to_arrow()
     print(ident[1], a.num_rows, sum(a["id"].to_pylist()), t.scan(row_filter="id = 777").to_arrow().num_rows, t.scan(row_filter="ts < '1970-01-01T00:00:00'").to_arrow().num_rows)
@@ -153,7 +153,7 @@ for ident in sorted(c.list_tables("w")):
 	for _, line := range lines {
 		if strings.HasPrefix(line, "types_") {
 			read++
-			require.Contains(t, line, " 1000 499500 1 3", "PyIceberg: rows, sum of ids, rows of two filters")
+			require.Contains(t, line, " 1000 499500 1 309", "PyIceberg: rows, sum of ids, rows of two filters")
 		}
 	}
 	require.Equal(t, len(partitionings), read, string(out))

@@ -47,7 +47,7 @@ func Open(tb testing.TB, c *catalog.Catalog, schema string, threads int) *DB {
 		for i, f := range files {
 			quoted[i] = plan.QuoteString(f)
 		}
-		r.Exec(fmt.Sprintf("CREATE OR REPLACE VIEW %s AS SELECT * FROM read_parquet([%s])", plan.QuoteIdent(name), strings.Join(quoted, ", ")))
+		r.Exec(fmt.Sprintf("CREATE OR REPLACE VIEW %s AS SELECT * FROM read_parquet([%s], hive_partitioning = false)", plan.QuoteIdent(name), strings.Join(quoted, ", ")))
 	}
 	return r
 }
