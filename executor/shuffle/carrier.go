@@ -40,14 +40,14 @@ func Carrier(t plan.Type) (plan.Type, bool) {
 		return plan.ListType(elem), ok
 	case plan.Array:
 		elem, ok := Carrier(*t.Elem)
-		return plan.ListType(elem), ok && !hasRow(*t.Elem)
+		return plan.ListType(elem), ok && !has(*t.Elem, isRow)
 	case plan.Map:
 		key, keyOK := Carrier(*t.Key)
 		elem, elemOK := Carrier(*t.Elem)
-		return plan.Type{Kind: plan.Map, Key: &key, Elem: &elem}, keyOK && elemOK
+		return plan.Type{Kind: plan.Map, Key: &key, Elem: &elem}, keyOK && elemOK && comesBack(t)
 	case plan.Struct:
-		if len(t.Fields) == 0 {
-			return t, false // Parquet has no empty groups
+		if len(t.Fields) == 0 || !comesBack(t) { // Parquet has no empty groups
+			return t, false
 		}
 		out := plan.Type{Kind: plan.Struct, Fields: make([]plan.Field, len(t.Fields))}
 		for i, f := range t.Fields {
@@ -76,11 +76,31 @@ func carriedAsIs(t plan.Type) bool {
 	return ok && carrier.Equal(t)
 }
 
+// castSuffices says that a CAST of a whole value to its carrier (or back) is exact, whatever is inside it.
+func castSuffices(t plan.Type, encoding bool) bool {
+	return !has(t, func(t plan.Type) bool {
+		return t.Kind == plan.Interval || (encoding && t.Kind == plan.TimeTZ) || isRow(t)
+	})
+}
+
+// comesBack says that a struct or map can be put together again: by a CAST, or by a CASE, which DuckDB does not have for
+// values with arrays inside.
+func comesBack(t plan.Type) bool {
+	return castSuffices(t, false) || !has(t, func(t plan.Type) bool { return t.Kind == plan.Array })
+}
+
 // convert writes the conversion of one value; depth is the number of lambdas around it, which names their parameters.
 // Nested values are taken apart only where something inside them needs it.
 func convert(expr string, t plan.Type, encoding bool, depth int) string {
 	if carriedAsIs(t) {
 		return expr
+	}
+	if castSuffices(t, encoding) {
+		to := t
+		if encoding {
+			to, _ = Carrier(t)
+		}
+		return fmt.Sprintf("CAST(%s AS %s)", expr, to.SQL())
 	}
 	switch t.Kind {
 	case plan.Interval:
@@ -101,28 +121,23 @@ func convert(expr string, t plan.Type, encoding bool, depth int) string {
 			convertList("map_values("+expr+")", *t.Elem, encoding, depth)))
 	case plan.Struct:
 		return convertStruct(expr, t, encoding, depth)
-	default:
-		to := t
-		if encoding {
-			to, _ = Carrier(t)
-		}
-		return fmt.Sprintf("CAST(%s AS %s)", expr, to.SQL())
 	}
+	panic(fmt.Sprintf("shuffle: no conversion of %s", t)) // all that is left is nested
 }
 
-// hasRow says whether a struct without field names is in t: DuckDB parses no name of such a type, so there is no CAST to
-// an array of them.
-func hasRow(t plan.Type) bool {
-	switch t.Kind {
-	case plan.List, plan.Array:
-		return hasRow(*t.Elem)
-	case plan.Map:
-		return hasRow(*t.Key) || hasRow(*t.Elem)
-	case plan.Struct:
-		for _, f := range t.Fields {
-			if f.Name == "" || hasRow(f.Type) {
-				return true
-			}
+// isRow says that a struct's fields have no names: DuckDB parses no name of such a type, so there is no CAST to it.
+func isRow(t plan.Type) bool {
+	return t.Kind == plan.Struct && len(t.Fields) > 0 && t.Fields[0].Name == ""
+}
+
+// has says whether t is, or has inside it, a type that is.
+func has(t plan.Type, is func(plan.Type) bool) bool {
+	if is(t) || (t.Key != nil && has(*t.Key, is)) || (t.Elem != nil && has(*t.Elem, is)) {
+		return true
+	}
+	for _, f := range t.Fields {
+		if has(f.Type, is) {
+			return true
 		}
 	}
 	return false
@@ -138,7 +153,7 @@ func convertList(expr string, elem plan.Type, encoding bool, depth int) string {
 
 func convertStruct(expr string, t plan.Type, encoding bool, depth int) string {
 	fields := make([]string, len(t.Fields))
-	named := t.Fields[0].Name != ""
+	named := !isRow(t)
 	for i, f := range t.Fields {
 		if named {
 			fields[i] = plan.QuoteIdent(f.Name) + " := " + convert(field(expr, f.Name), f.Type, encoding, depth)

@@ -66,6 +66,12 @@ var carried = []struct {
 	{plan.ListType(plan.ListType(plan.T(plan.HugeInt))), []string{"[[], NULL, [NULL, 9007199254740993]]"}},
 	{plan.Type{Kind: plan.Array, Elem: ptr(plan.T(plan.Integer)), Size: 2}, []string{"[1, 2]", "[NULL, 2]"}},
 	{plan.Type{Kind: plan.Array, Elem: ptr(plan.T(plan.TimeTZ)), Size: 1}, []string{"['12:00:00-00:00:01'::TIMETZ]", "[NULL]"}},
+	{
+		structOf(plan.Field{Name: "a", Type: plan.Type{Kind: plan.Array, Elem: ptr(plan.T(plan.HugeInt)), Size: 2}}, plan.Field{Name: "z", Type: plan.T(plan.TimeTZ)}),
+		[]string{"{'a': [NULL, 9007199254740993], 'z': '12:00:00-00:00:01'::TIMETZ}", "{'a': NULL, 'z': NULL}"},
+	},
+	{plan.ListType(plan.Type{Kind: plan.Array, Elem: ptr(plan.T(plan.Interval)), Size: 2}), []string{"[[NULL, to_months(1)]::INTERVAL[2], NULL]"}},
+	{plan.Type{Kind: plan.Map, Key: ptr(plan.T(plan.Varchar)), Elem: ptr(plan.Type{Kind: plan.Array, Elem: ptr(plan.T(plan.Bit)), Size: 1})}, []string{"MAP {'a': ['01'::BIT]}"}},
 	{plan.Type{Kind: plan.Map, Key: ptr(plan.T(plan.Varchar)), Elem: ptr(plan.T(plan.Integer))}, []string{"MAP {}", "MAP {'a': NULL, 'b': 1}"}},
 	{plan.Type{Kind: plan.Map, Key: ptr(plan.T(plan.HugeInt)), Elem: ptr(plan.T(plan.Interval))}, []string{"MAP {}", "MAP {9007199254740993: NULL, -1: to_days(1)}"}},
 	{structOf(plan.Field{Name: "a", Type: plan.T(plan.Integer)}), []string{"{'a': 1}", "{'a': NULL}"}},
@@ -156,6 +162,7 @@ func TestNotCarried(t *testing.T) {
 		plan.ListType(union), structOf(plan.Field{Name: "g", Type: plan.T(plan.Geometry)}), structOf(),
 		{Kind: plan.Map, Key: ptr(plan.T(plan.BigNum)), Elem: ptr(plan.T(plan.Integer))},
 		{Kind: plan.Array, Size: 1, Elem: ptr(structOf(plan.Field{Type: plan.T(plan.Integer)}))},
+		structOf(plan.Field{Name: "a", Type: plan.Type{Kind: plan.Array, Elem: ptr(plan.T(plan.Integer)), Size: 1}}, plan.Field{Name: "i", Type: plan.T(plan.Interval)}),
 		{Kind: plan.Varchar, Alias: "SOMETHING"},
 	} {
 		_, ok := Carrier(of)

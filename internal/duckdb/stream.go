@@ -115,7 +115,11 @@ func (s *Stream) Next() (arrow.RecordBatch, error) {
 		}
 	}()
 	var rows, bytes int64
-	for rows < batchRows && bytes < batchBytes {
+	most := int64(batchRows)
+	if hasUnion(s.schema.Fields()) {
+		most = 1 // arrow-go does not concatenate unions: each chunk is a batch
+	}
+	for rows < most && bytes < batchBytes {
 		part, err := s.fetch()
 		if errors.Is(err, io.EOF) {
 			s.err = io.EOF
@@ -193,6 +197,21 @@ func batchSize(b arrow.RecordBatch) int64 {
 		n += int64(column.Data().SizeInBytes())
 	}
 	return n
+}
+
+// hasUnion says whether a union is among the fields or inside them.
+func hasUnion(fields []arrow.Field) bool {
+	for _, f := range fields {
+		switch t := f.Type.(type) {
+		case arrow.UnionType:
+			return true
+		case arrow.NestedType:
+			if hasUnion(t.Fields()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // concatenate makes one batch of several. A single one is passed on as it is.

@@ -182,7 +182,7 @@ func (r *Run) schemaFor(got *arrow.Schema) (*arrow.Schema, error) {
 		return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "it has %d columns, announced were %d", got.NumFields(), want.NumFields())
 	}
 	for i := range want.NumFields() {
-		if w, g := want.Field(i), got.Field(i); !arrow.TypeEqual(w.Type, g.Type) {
+		if w, g := want.Field(i), got.Field(i); !arrow.TypeEqual(storage(w.Type), storage(g.Type)) {
 			return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "column %d (%s) is %s, announced was %s", i, w.Name, g.Type, w.Type)
 		}
 	}
@@ -197,5 +197,21 @@ func renamed(b arrow.RecordBatch, schema *arrow.Schema) (arrow.RecordBatch, erro
 			return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "column %d (%s) has a NULL, announced was NOT NULL", i, f.Name)
 		}
 	}
-	return array.NewRecordBatch(schema, b.Columns(), b.NumRows()), nil
+	columns := make([]arrow.Array, b.NumCols())
+	for i, column := range b.Columns() {
+		if x, ok := column.(array.ExtensionArray); ok && schema.Field(i).Type.ID() != arrow.EXTENSION {
+			column = x.Storage()
+		}
+		columns[i] = column
+	}
+	return array.NewRecordBatch(schema, columns, b.NumRows()), nil
+}
+
+// storage is the type that a column travels as. DuckDB marks a GEOMETRY or a BIGNUM as an extension in the field's metadata
+// alone, and a reader of Arrow IPC turns it into an extension type when it knows that.
+func storage(t arrow.DataType) arrow.DataType {
+	if x, ok := t.(arrow.ExtensionType); ok {
+		return x.StorageType()
+	}
+	return t
 }
