@@ -108,26 +108,26 @@ func (e *Executor) attach(ctx context.Context) error {
 	select {
 	case err = <-received:
 		breakOff(nil)
-		<-sent
+		<-sent //nolint:errcheck // it ended because of the break
 	case err = <-sent:
 		if err == nil {
 			// Drained, and said all: let the scheduler take notice before the connection goes.
 			_ = stream.CloseSend()
 			select {
-			case <-received:
+			case <-received: //nolint:errcheck // all is said, however the stream ends
 			case <-time.After(time.Second):
 				breakOff(nil)
-				<-received
+				<-received //nolint:errcheck // it ended because of the break
 			}
 		} else {
 			breakOff(nil)
-			<-received
+			<-received //nolint:errcheck // it ended because of the break
 		}
 	}
 	stopDrain()
 	<-drained
 	s.end()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = errors.New("the scheduler ended the stream")
 	}
 	return err
@@ -175,12 +175,12 @@ func (e *Executor) register(ctx, streamCtx context.Context, conn *grpc.ClientCon
 		HostId:        e.o.HostID,
 		Extensions:    e.o.Registry.Names(),
 	}}})
-	if err != nil && err != io.EOF { // after EOF, Recv has the reason
+	if err != nil && !errors.Is(err, io.EOF) { // after EOF, Recv has the reason
 		return nil, 0, fmt.Errorf("register: %w", err)
 	}
 	answer, err := stream.Recv()
 	if err != nil {
-		if context.Cause(streamCtx) == errNotRegistered {
+		if errors.Is(context.Cause(streamCtx), errNotRegistered) {
 			return nil, 0, errNotRegistered
 		}
 		return nil, 0, err

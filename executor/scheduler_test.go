@@ -96,7 +96,7 @@ func (s *scheduler) Attach(stream seracv1.SchedulerService_AttachServer) error {
 	case <-a.cut:
 		return status.Error(codes.Unavailable, "cut off by the test")
 	case err := <-ended:
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		return err

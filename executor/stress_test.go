@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -54,7 +55,7 @@ func TestNothingIsLeft(t *testing.T) {
 							return nil
 						})
 						cancel()
-						if err == nil || err == errEnough || n.over(task) {
+						if err == nil || errors.Is(err, errEnough) || n.over(task) {
 							return
 						}
 						time.Sleep(5 * time.Millisecond)

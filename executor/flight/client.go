@@ -100,7 +100,7 @@ func (p *Pool) get(address string) (conn *grpc.ClientConn, done func(), err erro
 func (p *Pool) dropIdle() {
 	for address, c := range p.conns {
 		if c.users == 0 && time.Since(c.used) > p.idle {
-			c.conn.Close()
+			_ = c.conn.Close() // nobody uses it
 			delete(p.conns, address)
 		}
 	}
@@ -138,7 +138,7 @@ func (p *Pool) ReadShuffle(ctx context.Context, file *seracv1.ShuffleFile, w io.
 	}
 	for {
 		data, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -162,7 +162,7 @@ func transport(ctx context.Context, err error) error {
 		// Not this call's doing, or its caller sees so from ctx.
 		f.Kind = seracv1.FailureKind_FAILURE_KIND_TRANSPORT
 	}
-	if err == errStalled {
+	if errors.Is(err, errStalled) {
 		f.Kind = seracv1.FailureKind_FAILURE_KIND_TRANSPORT
 	}
 	return wire.ErrorFrom(f)

@@ -172,7 +172,7 @@ func TestFetchRemote(t *testing.T) {
 			}
 			require.ErrorIs(t, err, c.is)
 			require.Zero(t, entries(t, dir), "nothing half-fetched stays")
-			if c.is == wire.ErrShuffleFetch {
+			if errors.Is(c.is, wire.ErrShuffleFetch) {
 				var failure *wire.Failure
 				require.ErrorAs(t, err, &failure)
 				require.Same(t, file, failure.ShuffleFile)

@@ -46,7 +46,7 @@ func (l *leaves) sql(n plan.Node) (string, error) {
 
 func (l *leaves) release() {
 	for _, q := range l.queries {
-		q.Close()
+		_ = q.Close() // what it leaves goes with the task's directory
 	}
 	for _, f := range l.files {
 		f.Release()

@@ -138,7 +138,7 @@ func (a *attempt) send(w BatchWriter, from batches) error {
 	}
 	for {
 		batch, err := from.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

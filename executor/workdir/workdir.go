@@ -100,7 +100,7 @@ func sweep(parent string) (swept int, err error) {
 		}
 		removeErr := os.RemoveAll(path)
 		if held != nil {
-			held.Close()
+			_ = held.Close() // nothing was written to it
 		}
 		if removeErr != nil {
 			return swept, fmt.Errorf("remove what a dead executor left: %w", removeErr)
@@ -123,12 +123,12 @@ func lock(path string, wait bool) (*os.File, error) {
 	}
 	for {
 		err = syscall.Flock(int(f.Fd()), how)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
