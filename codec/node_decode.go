@@ -224,7 +224,8 @@ func (d *decoder) virtualTable(m *pb.ReadRel) (plan.Node, error) {
 	if !ok {
 		return nil, fmt.Errorf("reading %T is not supported", m.GetReadType())
 	}
-	if m.GetFilter() != nil || m.GetBestEffortFilter() != nil || m.GetProjection() != nil || len(table.VirtualTable.GetValues()) > 0 {
+	values := table.VirtualTable.GetValues() //nolint:staticcheck // deprecated, and to be refused, not overlooked
+	if m.GetFilter() != nil || m.GetBestEffortFilter() != nil || m.GetProjection() != nil || len(values) > 0 {
 		return nil, fmt.Errorf("filter, projection and values of a virtual table are not supported")
 	}
 	if err := noEnhancement(m.GetAdvancedExtension()); err != nil {
@@ -415,8 +416,8 @@ func (d *decoder) fetch(m *pb.FetchRel, sort *pb.SortRel, input plan.Node, in pl
 			return nil, fmt.Errorf("count: %w", err)
 		}
 	case *pb.FetchRel_Count: // of old producers; -1 is all
-		if c.Count >= 0 {
-			n.Count = &plan.Constant{Value: c.Count, Of: plan.T(plan.BigInt)}
+		if count := c.Count; count >= 0 { //nolint:staticcheck // deprecated, and what old producers send
+			n.Count = &plan.Constant{Value: count, Of: plan.T(plan.BigInt)}
 		}
 	}
 	switch o := m.GetOffsetMode().(type) {
@@ -425,7 +426,7 @@ func (d *decoder) fetch(m *pb.FetchRel, sort *pb.SortRel, input plan.Node, in pl
 			return nil, fmt.Errorf("offset: %w", err)
 		}
 	case *pb.FetchRel_Offset:
-		n.Offset = &plan.Constant{Value: o.Offset, Of: plan.T(plan.BigInt)}
+		n.Offset = &plan.Constant{Value: o.Offset, Of: plan.T(plan.BigInt)} //nolint:staticcheck // deprecated, and what old producers send
 	}
 	if sort != nil {
 		n.Keys, err = d.sortKeys(sort.GetSorts(), scope{columns: in})

@@ -104,7 +104,7 @@ func NewBoth(ctx context.Context, cfg *config.Config, o Options) (*Both, error) 
 	e.Listener, e.AdvertiseAddress = results, executorPipe
 	x, err := executor.New(e)
 	if err != nil {
-		s.Close()
+		_ = s.Close() // err says why
 		return nil, err
 	}
 	return &Both{Scheduler: s, executor: x}, nil

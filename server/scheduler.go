@@ -62,7 +62,7 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	s := &Scheduler{}
 	defer func() {
 		if err != nil {
-			s.Close()
+			_ = s.Close() // err says why
 		}
 	}()
 	if s.clients, err = listen("scheduler.flight_sql_port", cfg.Scheduler.FlightSQLHost, cfg.Scheduler.FlightSQLPort); err != nil {

@@ -191,9 +191,8 @@ func sequences(t *testing.T, tbl *table.Table) map[string]int64 {
 	require.NoError(t, err)
 	out := map[string]int64{}
 	for _, m := range manifests {
-		entries, err := m.FetchEntries(fs, true)
-		require.NoError(t, err)
-		for _, e := range entries {
+		for e, err := range m.Entries(fs, true) {
+			require.NoError(t, err)
 			out[e.DataFile().FilePath()] = e.SequenceNum()
 		}
 	}
@@ -209,12 +208,8 @@ func scanOf(t *testing.T, tbl *table.Table) *plan.IcebergScan {
 }
 
 func (w *world) input(t *testing.T, tbl *table.Table, scan *plan.IcebergScan, g *seracv1.FileGroup) Input {
-	var schemas []*ice.Schema
-	for _, s := range tbl.Metadata().Schemas() {
-		schemas = append(schemas, s)
-	}
 	return Input{
-		Scan: scan, Schema: tbl.Schema(), Schemas: schemas, NameMapping: tbl.Metadata().NameMapping(), Group: g,
+		Scan: scan, Schema: tbl.Schema(), Schemas: tbl.Metadata().Schemas(), NameMapping: tbl.Metadata().NameMapping(), Group: g,
 		Local: func(ctx context.Context, path string) (string, error) {
 			f, err := w.store.Local(ctx, object.Storage{}, path)
 			if err != nil {

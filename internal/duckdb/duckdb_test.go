@@ -85,7 +85,7 @@ func TestStreamBatchesAreLargeAndComplete(t *testing.T) {
 	var rows, batches int64
 	for {
 		batch, err := stream.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestStreamMemoryStaysBounded(t *testing.T) {
 	var rows, peak int64
 	for {
 		batch, err := stream.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)

@@ -55,7 +55,7 @@ func (s *Stream) start() error {
 	var pending bindings.PendingResult
 	var state bindings.State
 	err := interruptible(s.ctx, s.conn.handle, func() {
-		//nolint:staticcheck // deprecated, and the only call that does not materialise the whole result first
+		// The other calls make the whole result before they return.
 		state = bindings.PendingPreparedStreaming(s.prepared, &pending)
 	})
 	defer bindings.DestroyPending(&pending)

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -89,7 +90,7 @@ func (im *importer) leaf() plan.LeafID {
 func (im *importer) op(op *opJSON) (imported, error) {
 	n, err := im.operator(op)
 	if err != nil {
-		if _, ok := err.(*opError); !ok {
+		if inner := (*opError)(nil); !errors.As(err, &inner) {
 			err = &opError{op: strings.ToLower(strings.TrimPrefix(op.Type, "LOGICAL_")), err: err}
 		}
 	}

@@ -5,32 +5,32 @@ import "github.com/seracdb/serac/scheduler/job"
 // Event is something that happened in the cluster. Logging is one listener of them.
 type Event interface{ isEvent() }
 
-// ExecutorAttached: an executor has registered.
+// ExecutorAttached says that an executor has registered.
 type ExecutorAttached struct{ Executor ExecutorInfo }
 
-// ExecutorRefused: a registration was turned down.
+// ExecutorRefused says that a registration was turned down.
 type ExecutorRefused struct{ ID, Address, Reason string }
 
-// ExecutorDraining: an executor takes no further tasks.
+// ExecutorDraining says that an executor takes no further tasks.
 type ExecutorDraining struct{ ID string }
 
-// ExecutorLost: an executor is gone. Reason is empty when it had drained and left.
+// ExecutorLost says that an executor is gone. Reason is empty when it had drained and left.
 type ExecutorLost struct{ ID, Reason string }
 
-// JobStarted: a run has begun.
+// JobStarted says that a run has begun.
 type JobStarted struct {
 	Job           string
 	Stages, Tasks int
 }
 
-// TaskLaunched: an attempt was sent to an executor.
+// TaskLaunched says that an attempt was sent to an executor.
 type TaskLaunched struct {
 	Job      string
 	Attempt  job.AttemptID
 	Executor string
 }
 
-// TaskEnded: an executor reported the end of an attempt; Err is nil when it finished.
+// TaskEnded says that an executor reported the end of an attempt; Err is nil when it finished.
 type TaskEnded struct {
 	Job      string
 	Attempt  job.AttemptID
@@ -38,7 +38,7 @@ type TaskEnded struct {
 	Err      error
 }
 
-// JobEnded: a run is over; Err is nil when it finished.
+// JobEnded says that a run is over; Err is nil when it finished.
 type JobEnded struct {
 	Job      string
 	Err      error

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -401,7 +402,7 @@ func spec(id string, stages ...job.Stage) job.Spec { return job.Spec{ID: id, Sta
 func readAll(ctx context.Context, r *Run) (values []int64, err error) {
 	for {
 		b, err := r.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return values, nil
 		}
 		if err != nil {

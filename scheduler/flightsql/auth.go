@@ -2,6 +2,7 @@ package flightsql
 
 import (
 	"context"
+	"errors"
 	"encoding/base64"
 	"io"
 	"strings"
@@ -63,7 +64,7 @@ func (s *service) Handshake(stream flight.FlightService_HandshakeServer) error {
 	stream.SetTrailer(md)
 	for {
 		req, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

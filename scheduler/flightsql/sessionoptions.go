@@ -28,7 +28,7 @@ func (f *frontDoor) SetSessionOptions(ctx context.Context, req *flight.SetSessio
 	fail := func(name string, code pb.SetSessionOptionsResult_ErrorValue) {
 		result.Errors[name] = &flight.SetSessionOptionsResultError{Value: code}
 	}
-	catalog, schema := s.Namespace()
+	catalog, _ := s.Namespace()
 	for _, name := range optionOrder(req.GetSessionOptions()) {
 		value, isSet, ok := optionText(req.GetSessionOptions()[name])
 		if !ok {
@@ -46,8 +46,8 @@ func (f *frontDoor) SetSessionOptions(ctx context.Context, req *flight.SetSessio
 				continue
 			}
 			if catalog != value {
-				catalog, schema = value, ""
-				s.Use(catalog, schema)
+				catalog = value
+				s.Use(catalog, "")
 			}
 		case name == optionSchema:
 			known, err := f.s.engine.Schemas(ctx, catalog)
@@ -58,8 +58,7 @@ func (f *frontDoor) SetSessionOptions(ctx context.Context, req *flight.SetSessio
 				fail(name, flight.SetSessionOptionsResultErrorInvalidValue)
 				continue
 			}
-			schema = value
-			s.Use(catalog, schema)
+			s.Use(catalog, value)
 		default:
 			text := "RESET " + quoteIdent(name)
 			if isSet {

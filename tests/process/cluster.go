@@ -15,11 +15,10 @@ type Cluster struct {
 	// Executors are the executor processes; none with Serve.
 	Executors []*Process
 
-	tb       testing.TB
-	dataDir  string
-	control  string
-	env      []string
-	executor []string
+	tb      testing.TB
+	dataDir string
+	control string
+	env     []string
 }
 
 // heartbeat keeps the loss of an executor from taking longer than tests should wait.
