@@ -2,8 +2,8 @@ package flightsql
 
 import (
 	"context"
-	"errors"
 	"encoding/base64"
+	"errors"
 	"io"
 	"strings"
 
