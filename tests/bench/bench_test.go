@@ -51,7 +51,7 @@ func fastest(times int, sides ...func()) []time.Duration {
 // BenchmarkTPCH compares all 22 queries in `serac serve` with DuckDB alone on the same Parquet files.
 func BenchmarkTPCH(b *testing.B) {
 	dataDir := b.TempDir()
-	cluster := process.Serve(b, dataDir, "SERAC_LOG__LEVEL=warn")
+	cluster := process.Serve(b, dataDir)
 	client := cluster.Connect(b)
 	client.Query("CREATE SCHEMA tpch")
 	client.Query("USE tpch")
@@ -90,7 +90,7 @@ func BenchmarkTPCH(b *testing.B) {
 func BenchmarkPointQuery(b *testing.B) {
 	const queries = 300
 	dataDir := b.TempDir()
-	cluster := process.Serve(b, dataDir, "SERAC_LOG__LEVEL=warn")
+	cluster := process.Serve(b, dataDir)
 	client := cluster.Connect(b)
 	client.Query("CREATE SCHEMA point")
 	client.Query("USE point")
