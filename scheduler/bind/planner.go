@@ -22,8 +22,8 @@ type planner struct {
 	mu     sync.Mutex
 	tables map[string]*Table // what stands behind the keys of the current statement; DuckDB asks from its own threads
 
-	views    map[string]string // the key behind each view, by the view's quoted name
-	schemas  map[string]bool   // by quoted name
+	views    map[string]string // the key behind each view, by the view's quoted name in lower case
+	schemas  map[string]bool   // by quoted name in lower case
 	catalogs map[string]bool   // by lower-case name
 	settings []string          // names set for the current statement
 
@@ -132,11 +132,11 @@ func (p *planner) schema(ctx context.Context, catalog, schema string) error {
 		p.catalogs[c] = true
 	}
 	name := plan.QuoteIdent(catalog) + "." + plan.QuoteIdent(schema)
-	if !p.schemas[name] {
+	if key := strings.ToLower(name); !p.schemas[key] {
 		if err := p.conn.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+name); err != nil {
 			return fmt.Errorf("schema %s.%s: %w", catalog, schema, err)
 		}
-		p.schemas[name] = true
+		p.schemas[key] = true
 	}
 	return nil
 }
@@ -144,7 +144,8 @@ func (p *planner) schema(ctx context.Context, catalog, schema string) error {
 // view puts a view of a table at a name, unless it is there already.
 func (p *planner) view(ctx context.Context, catalog, schema, name, key string) error {
 	full := plan.QuoteIdent(catalog) + "." + plan.QuoteIdent(schema) + "." + plan.QuoteIdent(name)
-	if p.views[full] == key {
+	same := strings.ToLower(full) // to DuckDB, which compares names without case
+	if p.views[same] == key {
 		return nil
 	}
 	if err := p.schema(ctx, catalog, schema); err != nil {
@@ -154,7 +155,7 @@ func (p *planner) view(ctx context.Context, catalog, schema, name, key string) e
 	if err != nil {
 		return fmt.Errorf("table %s.%s.%s: %w", catalog, schema, name, err)
 	}
-	p.views[full] = key
+	p.views[same] = key
 	return nil
 }
 

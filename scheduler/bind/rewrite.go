@@ -57,12 +57,13 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 	prefixes := map[string]string{} // "schema.table" and "catalog.schema.table" to the alias that stands for it
 	nameOf := map[string]string{}   // by reference
 	aliases := map[string]string{}  // alias to reference
+	prefix := unusedPrefix(tree.tree)
 	for _, n := range nodes {
 		key := n.ref.key()
 		t := b.tables[key]
 		name, ok := nameOf[key]
 		if !ok {
-			name = fmt.Sprintf("scan_%d", len(out.scans))
+			name = fmt.Sprintf("%s%d", prefix, len(out.scans))
 			nameOf[key] = name
 			out.scans = append(out.scans, name)
 			out.tables[name] = t
@@ -104,6 +105,22 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 		return nil, fmt.Errorf("the statement's text changes when it is written back (%s)", where)
 	}
 	return out, nil
+}
+
+// unusedPrefix begins generated names. No name in the statement begins with it: a table, common table expression or alias
+// that did could be taken for the generated one.
+func unusedPrefix(tree any) string {
+	prefix := "scan_"
+	for used := true; used; {
+		used = false
+		visit(tree, func(map[string]any) {}, func(word string) {
+			used = used || strings.HasPrefix(strings.ToLower(word), prefix)
+		})
+		if used {
+			prefix += "_"
+		}
+	}
+	return prefix
 }
 
 // treeRewriter changes a syntax tree in place. Nodes that become constants are collected: their values come later.
