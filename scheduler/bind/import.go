@@ -438,9 +438,8 @@ func (im *importer) sample(op *opJSON, in imported) (imported, error) {
 		return imported{}, err
 	}
 	n := &plan.Sample{Input: in.Node, Method: strings.ToLower(op.Sample.Method), Size: size, Percentage: op.Sample.Percentage}
-	if op.Sample.Seed != nil && *op.Sample.Seed != noIndex {
-		seed := int64(*op.Sample.Seed)
-		n.Seed = &seed
+	if op.Sample.Seed != nil && *op.Sample.Seed >= 0 {
+		n.Seed = op.Sample.Seed
 	}
 	in.Node = n
 	return in, nil

@@ -139,7 +139,7 @@ type sampleJSON struct {
 	Size       valueJSON `json:"sample_size"`
 	Percentage bool      `json:"is_percentage"`
 	Method     string    `json:"method"`
-	Seed       *uint64   `json:"seed"`
+	Seed       *int64    `json:"seed"` // negative without REPEATABLE
 }
 
 type condJSON struct {
