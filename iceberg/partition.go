@@ -2,6 +2,7 @@ package iceberg
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -211,6 +212,7 @@ func NewPartitionSpec(s *ice.Schema, terms []PartitionTerm) (*ice.PartitionSpec,
 			if name, err = ice.GeneratePartitionFieldName(s, field); err != nil {
 				return nil, fmt.Errorf("partition by %s of %s: %w", term.Transform, term.Column, err)
 			}
+			name = notInManifests.ReplaceAllString(name, "_")
 		}
 		id := firstPartitionFieldID + i
 		options = append(options, ice.AddPartitionFieldBySourceID(source.ID, name, transform, s, &id))
@@ -225,21 +227,26 @@ func NewPartitionSpec(s *ice.Schema, terms []PartitionTerm) (*ice.PartitionSpec,
 	return &spec, nil
 }
 
-// checkManifestSchema refuses specs whose manifests iceberg-go 0.7.0 cannot write: it names every decimal's Avro type
-// alike, so that decimals of different sizes clash.
+// notInManifests is what the name of a partition field cannot have, as a field of a manifest's Avro schema: iceberg-go
+// 0.7.0 writes names as they are.
+var notInManifests = regexp.MustCompile(`^[^A-Za-z_]|[^A-Za-z0-9_]`)
+
+// checkManifestSchema refuses specs whose manifests iceberg-go 0.7.0 cannot write: those with names that Avro does not
+// have, and those with two decimals, whose Avro types it names alike.
 func checkManifestSchema(s *ice.Schema, spec ice.PartitionSpec) error {
-	var first ice.DecimalType
-	firstName := ""
+	decimal := ""
 	for _, f := range spec.Fields() {
-		source, _ := s.FindFieldByID(f.SourceID())
-		d, ok := f.Transform.ResultType(source.Type).(ice.DecimalType)
-		switch {
-		case !ok:
-		case firstName == "":
-			first, firstName = d, f.Name
-		case !first.Equals(d):
-			return fmt.Errorf("partition by %s and %s: two decimals of different types (%s, %s) cannot be written to one manifest", firstName, f.Name, first, d)
+		if notInManifests.MatchString(f.Name) {
+			return fmt.Errorf("partition field %q: a name of letters, digits and underscores is needed (column AS name)", f.Name)
 		}
+		source, _ := s.FindFieldByID(f.SourceID())
+		if _, ok := f.Transform.ResultType(source.Type).(ice.DecimalType); !ok {
+			continue
+		}
+		if decimal != "" {
+			return fmt.Errorf("partition by %s and %s: two decimals cannot be written to one manifest", decimal, f.Name)
+		}
+		decimal = f.Name
 	}
 	return nil
 }

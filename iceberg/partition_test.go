@@ -73,7 +73,7 @@ func TestNewPartitionSpec(t *testing.T) {
 		{SourceID: 4, FieldID: 1003, Name: "s_trunc_4", Transform: "truncate[4]"},
 		{SourceID: 3, FieldID: 1004, Name: "mon", Transform: "month"},
 		{SourceID: 5, FieldID: 1005, Name: "x_null", Transform: "void"},
-		{SourceID: 11, FieldID: 1006, Name: "st.f", Transform: "identity"},
+		{SourceID: 11, FieldID: 1006, Name: "st_f", Transform: "identity"},
 		{SourceID: 6, FieldID: 1007, Name: "n_trunc_100", Transform: "truncate[100]"},
 	}, iceberg.PartitionFields(*spec))
 
@@ -87,6 +87,7 @@ func TestNewPartitionSpec(t *testing.T) {
 		"of type list<string>": {"l"},
 		"duplicate":            {"s", "s"},
 		"two decimals":         {"n", "m"},
+		`field "a-b"`:          {`s AS "a-b"`},
 	} {
 		_, err := iceberg.NewPartitionSpec(s, parse(terms...))
 		require.ErrorContains(t, err, says)
