@@ -84,6 +84,9 @@ func (e *Executor) attach(ctx context.Context) error {
 	e.setSession(s)
 	defer e.setSession(nil)
 	s.log.Info("attached to the scheduler", "address", e.o.SchedulerAddress, "lease", lease)
+	if e.o.OnAttach != nil {
+		e.o.OnAttach()
+	}
 
 	heartbeat := e.o.HeartbeatInterval
 	if lease > 0 {

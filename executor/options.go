@@ -63,6 +63,8 @@ type Options struct {
 	DrainGrace time.Duration
 	// DrainTimeout is how long shuffle files are kept after that for jobs that have not ended; default 60 s.
 	DrainTimeout time.Duration
+	// OnAttach, if not nil, is called each time the scheduler has taken the executor in. It must return soon.
+	OnAttach func()
 	// Logger takes the executor's log; default slog.Default().
 	Logger *slog.Logger
 }

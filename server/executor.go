@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -21,9 +22,17 @@ import (
 func NewExecutor(cfg *config.Config, o Options) (*executor.Executor, error) {
 	e := executorOptions(cfg, o)
 	e.SchedulerAddress = cfg.Executor.Scheduler
-	e.ListenAddress = net.JoinHostPort(cfg.Executor.FlightHost, strconv.Itoa(cfg.Executor.FlightPort))
 	e.AdvertiseAddress = strings.TrimPrefix(cfg.Executor.AdvertiseURL, "grpc://")
-	return executor.New(e)
+	var err error
+	if e.Listener, err = listen("executor.flight_port", cfg.Executor.FlightHost, cfg.Executor.FlightPort); err != nil {
+		return nil, err
+	}
+	x, err := executor.New(e)
+	if err != nil {
+		_ = e.Listener.Close() // err says why
+		return nil, err
+	}
+	return x, nil
 }
 
 func executorOptions(cfg *config.Config, o Options) executor.Options {
@@ -35,6 +44,7 @@ func executorOptions(cfg *config.Config, o Options) executor.Options {
 		HeartbeatInterval: time.Duration(cfg.Executor.HeartbeatIntervalSecs) * time.Second,
 		Version:           o.Version,
 		Logger:            o.Logger,
+		OnAttach:          o.OnAttach,
 	}
 	if e.SpillDir == "" {
 		e.SpillDir = filepath.Join(os.TempDir(), "serac-spill")
@@ -114,24 +124,22 @@ func NewBoth(ctx context.Context, cfg *config.Config, o Options) (*Both, error) 
 func (b *Both) Serve(ctx context.Context) error {
 	executorCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	ctx, fail := context.WithCancel(ctx)
+	defer fail()
 	ran := make(chan error, 1)
-	go func() { ran <- b.executor.Run(executorCtx) }()
-	err := b.Scheduler.Serve(ctx)
+	go func() {
+		ran <- b.executor.Run(executorCtx)
+		fail() // nothing could run any more
+	}()
+	err := b.Scheduler.serve(ctx)
 	stop()
-	_ = b.executor.Close()
-	if runErr := <-ran; err == nil {
-		err = runErr
-	}
-	return err
+	runErr := <-ran // it has nothing left to drain
+	return errors.Join(err, runErr, b.Close())
 }
 
 // Close stops both at once.
 func (b *Both) Close() error {
-	err := b.Scheduler.Close()
-	if closeErr := b.executor.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return errors.Join(b.executor.Close(), b.Scheduler.Close())
 }
 
 // machineMemory is the memory in bytes that this process may use: the container's limit or the machine's.

@@ -31,6 +31,8 @@ type Options struct {
 	DataDir string
 	Version string
 	Logger  *slog.Logger
+	// OnAttach, if not nil, is called each time an executor has attached to its scheduler.
+	OnAttach func()
 }
 
 // missedHeartbeats is how many heartbeats an executor may miss before it counts as lost.
@@ -118,7 +120,11 @@ const drainTimeout = 20 * time.Second
 
 // Serve serves until ctx ends, then drains: running statements may end, new ones are refused.
 func (s *Scheduler) Serve(ctx context.Context) error {
-	defer s.Close()
+	return errors.Join(s.serve(ctx), s.Close())
+}
+
+// serve is Serve without closing what the statements have needed, executors among it.
+func (s *Scheduler) serve(ctx context.Context) error {
 	failed := make(chan error, 2)
 	go func() { failed <- s.front.Serve(s.clients) }()
 	go func() { failed <- s.control.Serve(s.executors) }()

@@ -42,6 +42,15 @@ func newLogger(c config.Log) *slog.Logger {
 	if err := level.UnmarshalText([]byte(strings.ToUpper(c.Level))); err != nil {
 		level = slog.LevelInfo // Validate lets no other level through
 	}
+	return loggerAt(level, c)
+}
+
+// ready logs that a process serves now, whatever the level: scripts and supervisors wait for the line.
+func ready(c config.Log, attributes ...any) {
+	loggerAt(slog.LevelInfo, c).Info("ready", attributes...)
+}
+
+func loggerAt(level slog.Level, c config.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(os.Stderr, options))
@@ -66,7 +75,7 @@ func serveCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options.Logger.Info("ready", "flight_sql", "grpc://"+both.FlightSQLAddress())
+		ready(cfg.Log, "flight_sql", "grpc://"+both.FlightSQLAddress())
 		return both.Serve(cmd.Context())
 	}
 	return cmd
@@ -87,7 +96,7 @@ func schedulerCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options.Logger.Info("ready", "flight_sql", "grpc://"+scheduler.FlightSQLAddress(), "executors", scheduler.ExecutorAddress())
+		ready(cfg.Log, "flight_sql", "grpc://"+scheduler.FlightSQLAddress(), "executors", scheduler.ExecutorAddress())
 		return scheduler.Serve(cmd.Context())
 	}
 	return cmd
@@ -109,6 +118,7 @@ func executorCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		options.OnAttach = func() { ready(cfg.Log, "attached", cfg.Executor.Scheduler) }
 		e, err := server.NewExecutor(cfg, options)
 		if err != nil {
 			return err

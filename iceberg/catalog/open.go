@@ -103,7 +103,7 @@ func openSQLite(_ context.Context, config Config) (icecatalog.Catalog, func() er
 	props["init_catalog_tables"] = "true"
 	cat, err := icesql.NewCatalog(config.Name, db, icesql.SQLite, props)
 	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		return nil, nil, errors.Join(fmt.Errorf("database %s: %w", path, err), db.Close())
 	}
 	return cat, func() error { return errors.Join(cat.Close(), db.Close()) }, nil
 }

@@ -137,16 +137,21 @@ func TestNothingLeaks(t *testing.T) {
 	require.Empty(t, after.spilled, "shuffle files")
 }
 
-// settle waits until the counts are no higher than a goal, or have stopped falling.
+// settle waits until the counts are no higher than a goal, or have not fallen for a while.
 func settle(t *testing.T, spill string, goal counts) counts {
-	var c counts
-	for range 50 {
-		time.Sleep(200 * time.Millisecond)
+	lowest, since := count(t, spill), time.Now()
+	for {
+		time.Sleep(100 * time.Millisecond)
 		runtime.GC()
-		c = count(t, spill)
-		if len(c.spilled) == 0 && goal.goroutines > 0 && c.goroutines <= goal.goroutines && c.files <= goal.files {
-			break
+		c := count(t, spill)
+		if len(c.spilled) == 0 && c.goroutines <= goal.goroutines && c.files <= goal.files {
+			return c
+		}
+		if c.goroutines < lowest.goroutines || c.files < lowest.files || len(c.spilled) < len(lowest.spilled) {
+			lowest, since = c, time.Now()
+		}
+		if time.Since(since) > 2*time.Second {
+			return c
 		}
 	}
-	return c
 }

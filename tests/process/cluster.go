@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -24,10 +25,15 @@ type Cluster struct {
 // heartbeat keeps the loss of an executor from taking longer than tests should wait.
 const heartbeat = "SERAC_EXECUTOR__HEARTBEAT_INTERVAL_SECS=1"
 
+// SpillDir is where the executors of a cluster put their files.
+func SpillDir(dataDir string) string { return filepath.Join(dataDir, "spill") }
+
+func spill(dataDir string) string { return "SERAC_EXECUTOR__SPILL_DIR=" + SpillDir(dataDir) }
+
 // Serve starts scheduler and executor in one process. env holds configuration as SERAC_SECTION__KEY=value.
 func Serve(tb testing.TB, dataDir string, env ...string) *Cluster {
 	tb.Helper()
-	env = append([]string{"SERAC_SCHEDULER__FLIGHT_SQL_PORT=0", heartbeat}, env...)
+	env = append([]string{"SERAC_SCHEDULER__FLIGHT_SQL_PORT=0", spill(dataDir), heartbeat}, env...)
 	p := Start(tb, env, "serve", "--data-dir", dataDir)
 	c := &Cluster{tb: tb, Server: p, dataDir: dataDir}
 	c.Address = p.Await(`ready.*flight_sql=(?:grpc://)?([^ ]+)`)
@@ -38,7 +44,7 @@ func Serve(tb testing.TB, dataDir string, env ...string) *Cluster {
 func Distributed(tb testing.TB, dataDir string, executors int, env ...string) *Cluster {
 	tb.Helper()
 	env = append([]string{
-		"SERAC_SCHEDULER__FLIGHT_SQL_PORT=0", "SERAC_SCHEDULER__EXECUTOR_PORT=0", "SERAC_EXECUTOR__FLIGHT_PORT=0", heartbeat,
+		"SERAC_SCHEDULER__FLIGHT_SQL_PORT=0", "SERAC_SCHEDULER__EXECUTOR_PORT=0", "SERAC_EXECUTOR__FLIGHT_PORT=0", spill(dataDir), heartbeat,
 	}, env...)
 	p := Start(tb, env, "scheduler", "--data-dir", dataDir)
 	c := &Cluster{tb: tb, Server: p, dataDir: dataDir, env: env}
@@ -57,7 +63,7 @@ func Distributed(tb testing.TB, dataDir string, executors int, env ...string) *C
 func (c *Cluster) AddExecutor(env ...string) *Process {
 	c.tb.Helper()
 	p := Start(c.tb, append(append([]string{}, c.env...), env...), "executor", "--scheduler", c.control, "--data-dir", c.dataDir)
-	p.Await(`(attached)`)
+	p.Await(`(ready.*attached)`)
 	c.Executors = append(c.Executors, p)
 	return p
 }
