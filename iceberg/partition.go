@@ -237,7 +237,7 @@ func checkManifestSchema(s *ice.Schema, spec ice.PartitionSpec) error {
 	decimal := ""
 	for _, f := range spec.Fields() {
 		if notInManifests.MatchString(f.Name) {
-			return fmt.Errorf("partition field %q: a name of letters, digits and underscores is needed (column AS name)", f.Name)
+			return fmt.Errorf("partition field %q: a name may have letters, digits and underscores only", f.Name)
 		}
 		source, _ := s.FindFieldByID(f.SourceID())
 		if _, ok := f.Transform.ResultType(source.Type).(ice.DecimalType); !ok {
