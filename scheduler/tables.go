@@ -17,11 +17,11 @@ import (
 type pinned struct {
 	catalog *catalog.Catalog
 	mu      sync.Mutex
-	byName  map[string]*catalog.Table
+	tables  map[string]*catalog.Table // by its name, by its key in plans, and by other spellings of its name
 }
 
 func newPinned(c *catalog.Catalog) *pinned {
-	return &pinned{catalog: c, byName: map[string]*catalog.Table{}}
+	return &pinned{catalog: c, tables: map[string]*catalog.Table{}}
 }
 
 // table resolves a name of one to three parts. Names are looked up as written, then without regard to case.
@@ -32,8 +32,8 @@ func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table,
 	}
 	st.tables.mu.Lock()
 	defer st.tables.mu.Unlock()
-	key := schema + "." + name
-	if t, ok := st.tables.byName[key]; ok {
+	spelled := nameKey(schema, name)
+	if t, ok := st.tables.tables[spelled]; ok {
 		return t, nil
 	}
 	t, err := st.opts.Catalog.LoadTable(ctx, schema, name)
@@ -46,13 +46,21 @@ func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table,
 		return nil, catalogError(err)
 	}
 	// Another spelling of a table that is pinned already must give the same version.
-	ident := t.Identifier()
-	exact := joinSchema(ident) + "." + t.Name()
-	if same, ok := st.tables.byName[exact]; ok {
+	if same, ok := st.tables.tables[nameKey(joinSchema(t.Identifier()), t.Name())]; ok {
 		t = same
 	}
-	st.tables.byName[exact], st.tables.byName[key], st.tables.byName[tableKey(t)] = t, t, t
+	st.tables.add(t)
+	st.tables.tables[spelled] = t
 	return t, nil
+}
+
+// nameKey tells names apart that have dots in them.
+func nameKey(schema, name string) string { return schema + "\x00" + name }
+
+// add adds a table under its own name and its key. p is locked.
+func (p *pinned) add(t *catalog.Table) {
+	p.tables[nameKey(joinSchema(t.Identifier()), t.Name())] = t
+	p.tables[tableKey(t)] = t
 }
 
 // ignoringCase finds the one schema and table whose names differ in case alone.
@@ -110,14 +118,14 @@ func (st *statement) qualify(parts []string) (schema, name string, err error) {
 func tableKey(t *catalog.Table) string {
 	mark := fnv.New32a()
 	mark.Write([]byte(t.MetadataLocation()))
-	return fmt.Sprintf("%s@%08x", strings.Join(t.Identifier(), "."), mark.Sum32())
+	return fmt.Sprintf("%s@%08x", t.Key(), mark.Sum32())
 }
 
 // byKey finds a pinned table by its key in a plan.
 func (p *pinned) byKey(key string) (*catalog.Table, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t, ok := p.byName[key]
+	t, ok := p.tables[key]
 	return t, ok
 }
 
@@ -163,6 +171,5 @@ func joinSchema(identifier []string) string {
 func (p *pinned) pin(t *catalog.Table) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.byName[joinSchema(t.Identifier())+"."+t.Name()] = t
-	p.byName[tableKey(t)] = t
+	p.add(t)
 }
