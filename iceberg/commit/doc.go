@@ -7,5 +7,5 @@
 // unknown can therefore be tried again in safety: of two attempts from one head at most one succeeds.
 //
 // commit.go is that loop, datafile.go builds and checks iceberg-go's data files, attempt.go stands between iceberg-go's
-// transaction and the catalog, and files.go removes files that did not make it.
+// transaction and the catalog, files.go removes files that did not make it, and sweep.go finds those that nobody has named.
 package commit
