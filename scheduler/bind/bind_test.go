@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,17 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/tests/corpora"
 )
 
 func ownTables(t *testing.T) *reference {
 	t.Helper()
-	text, err := os.ReadFile("testdata/tables.sql")
-	require.NoError(t, err)
 	return newReference(t, func(exec func(context.Context, string) error) error {
-		for _, s := range splitStatements(string(text)) {
-			if err := exec(context.Background(), s); err != nil {
-				return err
-			}
+		if err := corpora.Own().Fill(exec); err != nil {
+			return err
 		}
 		// So that names of three parts mean something in the reference too.
 		return exec(context.Background(), "ATTACH ':memory:' AS serac; CREATE SCHEMA serac.ns; CREATE VIEW serac.ns.t AS FROM memory.main.t")
@@ -34,20 +30,15 @@ func ownTables(t *testing.T) *reference {
 // TestQueries goes through every construct that the plan knows, on both rungs of the ladder.
 func TestQueries(t *testing.T) {
 	r := ownTables(t)
-	text, err := os.ReadFile("testdata/queries.sql")
-	require.NoError(t, err)
-	var labels, queries []string
-	for i, q := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		labels, queries = append(labels, fmt.Sprintf("line%03d", i+1)), append(queries, q)
-	}
+	queries := corpora.Own().Queries
 	t.Run("optimised", func(t *testing.T) {
-		c := r.checkAll(t, labels, queries)
+		c := r.checkAll(t, queries)
 		require.LessOrEqual(t, c.whole, 1) // WITH ORDINALITY
 		require.LessOrEqual(t, c.bound, 2) // constants that the serialized plan does not show: BIT, BIGNUM
 		require.Zero(t, c.noText)
 	})
 	t.Run("as bound", func(t *testing.T) {
-		c := r.checkBound(t, labels, queries)
+		c := r.checkBound(t, queries)
 		require.LessOrEqual(t, c.whole, 3)
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seracdb/serac/plan"
-	"github.com/seracdb/serac/tests/tpch"
+	"github.com/seracdb/serac/tests/corpora"
 )
 
 // rungs counts how far down the ladder a corpus goes.
@@ -107,103 +107,57 @@ func wholeNode(b *Bound) plan.Node {
 }
 
 func TestTPCH(t *testing.T) {
-	r := newReference(t, func(exec func(context.Context, string) error) error {
-		return tpch.CreateIn(context.Background(), exec, 0.01)
-	})
-	var labels, queries []string
-	for i := 1; i <= tpch.Queries; i++ {
-		labels, queries = append(labels, fmt.Sprintf("q%02d", i)), append(queries, tpch.Query(i))
-	}
-	c := r.checkAll(t, labels, queries)
-	require.Equal(t, tpch.Queries, c.optimised)
-	require.Equal(t, tpch.Queries, c.nonEmpty)
+	corpus := corpora.TPCH(0.01)
+	r := newReference(t, corpus.Fill)
+	c := r.checkAll(t, corpus.Queries)
+	require.Equal(t, 22, c.optimised)
+	require.Equal(t, 22, c.nonEmpty)
 	require.Zero(t, c.noText)
-	c = r.checkBound(t, labels, queries)
-	require.Equal(t, tpch.Queries, c.bound)
-}
-
-func clickBenchValue(_, column string, of plan.Type) string {
-	switch {
-	case column == "EventDate":
-		return "DATE '2013-07-01' + " + pseudo(column, 31) + "::INTEGER"
-	case column == "EventTime" || column == "ClientEventTime" || column == "LocalEventTime":
-		return "1372636800 + " + pseudo(column, 31*86400)
-	case column == "CounterID":
-		return "[62, 62, 62, 1, 2, 3][1 + " + pseudo(column, 6) + "]"
-	case column == "UserID":
-		return "[435090932899640449, 1, 2, 3, 4, 5, 6][1 + " + pseudo(column, 7) + "]"
-	case column == "URLHash" || column == "RefererHash":
-		return "[2868770270353813622, 3594120000172545465, 7, 8][1 + " + pseudo(column, 4) + "]"
-	case of.Kind == plan.Varchar:
-		return oneOf(column, "", "", "http://google.com/a", "https://www.google.ru/search", "http://example.org/x?y=1", "Google Chrome", "abc")
-	case of.Kind == plan.Date:
-		return "DATE '2013-07-10'"
-	default:
-		return pseudo(column, 5)
-	}
+	c = r.checkBound(t, corpus.Queries)
+	require.Equal(t, 22, c.bound)
 }
 
 func TestClickBench(t *testing.T) {
-	r := newReference(t, fillCorpus(corpusFile(t, "clickbench", "schema.sql"), func(string) int { return 20000 }, clickBenchValue))
-	labels, queries := corpusQueries(t, "clickbench")
-	c := r.checkAll(t, labels, queries)
-	require.Equal(t, len(queries), c.optimised)
+	corpus := corpora.ClickBench(t)
+	c := newReference(t, corpus.Fill).checkAll(t, corpus.Queries)
+	require.Equal(t, len(corpus.Queries), c.optimised)
 	require.Zero(t, c.noText)
 }
 
-func (r *reference) checkAll(t *testing.T, labels, queries []string) rungs {
+func (r *reference) checkAll(t *testing.T, queries []corpora.Query) rungs {
 	b := New(1)
 	defer b.Close()
-	return r.checkWith(t, b, labels, queries)
+	return r.checkWith(t, b, queries)
 }
 
 // checkBound checks the second rung of the ladder: the plans as bound.
-func (r *reference) checkBound(t *testing.T, labels, queries []string) rungs {
+func (r *reference) checkBound(t *testing.T, queries []corpora.Query) rungs {
 	b := New(1)
 	defer b.Close()
 	b.skipOptimised = true
-	return r.checkWith(t, b, labels, queries)
+	return r.checkWith(t, b, queries)
 }
 
-func (r *reference) checkWith(t *testing.T, b *Binder, labels, queries []string) rungs {
+func (r *reference) checkWith(t *testing.T, b *Binder, queries []corpora.Query) rungs {
 	var c rungs
-	for i, q := range queries {
-		t.Run(labels[i], func(t *testing.T) { r.check(t, b, q, &c) })
+	for _, q := range queries {
+		t.Run(q.Label, func(t *testing.T) { r.check(t, b, q.SQL, &c) })
 	}
 	t.Log(c)
 	require.LessOrEqual(t, 10*c.otherwise, c.ordered+c.otherwise, "answers lose their order")
 	return c
 }
 
-// unspecified gives the one query of the constructs whose answer DuckDB leaves open an order.
-var unspecified = strings.NewReplacer("string_agg(j::varchar, ',') s from range(x.i)", "string_agg(j::varchar, ',' order by j) s from range(x.i)")
-
 func TestConstructs(t *testing.T) {
-	schema := corpusFile(t, "constructs", "schema.sql")
-	r := newReference(t, func(exec func(context.Context, string) error) error {
-		for _, s := range splitStatements(schema) {
-			if err := exec(context.Background(), s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	var labels, queries []string
-	for i, q := range strings.Split(corpusFile(t, "constructs", "queries.txt"), "\n") {
-		if strings.TrimSpace(q) != "" {
-			q = unspecified.Replace(q)
-			labels, queries = append(labels, fmt.Sprintf("line%03d", i+1)), append(queries, q)
-		}
-	}
-	c := r.checkAll(t, labels, queries)
+	corpus := corpora.Constructs(t)
+	c := newReference(t, corpus.Fill).checkAll(t, corpus.Queries)
 	require.GreaterOrEqual(t, c.optimised+c.bound, 118)
 }
 
 func TestTPCDS(t *testing.T) {
-	schema := strings.ReplaceAll(corpusFile(t, "tpcds", "schema.sql"), "NOT NULL", "")
-	labels, queries := corpusQueries(t, "tpcds")
-	r := newReference(t, fillCorpus(schema, tpcdsRows, tpcdsValue(literalsByColumn(queries))))
-	c := r.checkAll(t, labels, queries)
+	corpus := corpora.TPCDS(t)
+	r := newReference(t, corpus.Fill)
+	c := r.checkAll(t, corpus.Queries)
 	require.Equal(t, 103, c.total)
 	require.Equal(t, 103, c.optimised)
 	require.Zero(t, c.noText)
@@ -211,6 +165,6 @@ func TestTPCDS(t *testing.T) {
 		t.Log("the plans as bound are compared only with SERAC_TEST_ALL=1")
 		return
 	}
-	c = r.checkBound(t, labels, queries)
+	c = r.checkBound(t, corpus.Queries)
 	require.Equal(t, 103, c.bound)
 }

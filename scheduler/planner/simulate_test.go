@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seracdb/serac/executor/shuffle"
 	"github.com/seracdb/serac/internal/duckdb"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/plan/render"
@@ -18,7 +21,6 @@ import (
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/planner"
 	"github.com/seracdb/serac/tests/compare"
-	"github.com/seracdb/serac/tests/tpch"
 )
 
 // simulator runs a distributed plan inside one DuckDB: each task is a query over its share, each stage's output a table
@@ -30,11 +32,17 @@ type simulator struct {
 	binder *bind.Binder
 	tables map[string]*bind.Table
 	runs   int
+	dir    string // for shuffle files
+	files  bool   // stages exchange real shuffle files instead of tables
 }
+
+// permuted is the schema with the same tables, their rows in another order.
+const permuted = "permuted"
 
 func newSimulator(t *testing.T) *simulator {
 	ctx := context.Background()
-	db, err := duckdb.Open(ctx, duckdb.Options{Threads: 2, TempDir: t.TempDir()})
+	// One thread: what the order of rows decides is the same in every run.
+	db, err := duckdb.Open(ctx, duckdb.Options{Threads: 1, TempDir: t.TempDir(), AllowedDirs: []string{t.TempDir()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	conn, err := db.Conn(ctx)
@@ -42,19 +50,21 @@ func newSimulator(t *testing.T) *simulator {
 	t.Cleanup(func() { _ = conn.Close() })
 	binder := bind.New(1)
 	t.Cleanup(func() { _ = binder.Close() })
-	return &simulator{t: t, conn: conn, binder: binder, tables: map[string]*bind.Table{}}
+	return &simulator{t: t, conn: conn, binder: binder, tables: map[string]*bind.Table{}, dir: t.TempDir()}
 }
 
-// describe makes every table of the database known to the binder.
+// describe makes every table of the database known to the binder, and makes the permuted copies.
 func (s *simulator) describe() {
 	ctx := context.Background()
-	names, err := s.conn.Rows(ctx, "SELECT table_name, estimated_size FROM duckdb_tables()")
+	s.exec("CREATE SCHEMA " + permuted)
+	names, err := s.conn.Rows(ctx, "SELECT table_name, estimated_size FROM duckdb_tables() WHERE schema_name = 'main'")
 	require.NoError(s.t, err)
 	for _, row := range names {
 		name, rows := row[0].(string), row[1].(int64)
-		columns, types, _, err := s.conn.Describe(ctx, "SELECT * FROM "+plan.QuoteIdent(name))
+		s.exec(fmt.Sprintf("CREATE TABLE %s.%[2]s AS SELECT * FROM main.%[2]s ORDER BY hash(rowid, 'permuted')", permuted, plan.QuoteIdent(name)))
+		columns, types, _, err := s.conn.Describe(ctx, "SELECT * FROM main."+plan.QuoteIdent(name))
 		require.NoError(s.t, err)
-		table := &bind.Table{Catalog: "serac", Schema: "main", Name: name, Key: name, Rows: rows, Bytes: rows * 100, SnapshotID: 1}
+		table := &bind.Table{Catalog: "serac", Schema: "ns", Name: name, Key: name, Rows: rows, Bytes: rows * 100, SnapshotID: 1}
 		for i := range columns {
 			typ, err := plan.ParseType(types[i])
 			require.NoError(s.t, err)
@@ -83,7 +93,7 @@ func (s share) Groups(target int64, minGroups int) []*seracv1.FileGroup {
 
 func (s *simulator) bind(sql string) *bind.Bound {
 	bound, err := s.binder.Bind(context.Background(), bind.Request{
-		SQL: sql, Catalog: "serac", Schema: "main",
+		SQL: sql, Catalog: "serac", Schema: "ns",
 		Resolve: func(_ context.Context, ref bind.Ref) (*bind.Table, error) {
 			t, ok := s.tables[strings.ToLower(ref.Parts[len(ref.Parts)-1])]
 			if !ok {
@@ -96,8 +106,8 @@ func (s *simulator) bind(sql string) *bind.Bound {
 	return bound
 }
 
-// run distributes a plan and runs its stages.
-func (s *simulator) run(root plan.Node, o planner.Options) (*compare.Result, []*planner.Stage) {
+// scans are the planned files of a plan's scans: every table is cut into up to five groups.
+func (s *simulator) scans(root plan.Node) map[plan.LeafID]planner.ScanFiles {
 	scans := map[plan.LeafID]planner.ScanFiles{}
 	plan.Walk(root, func(n plan.Node) bool {
 		if scan, ok := n.(*plan.IcebergScan); ok {
@@ -105,26 +115,50 @@ func (s *simulator) run(root plan.Node, o planner.Options) (*compare.Result, []*
 		}
 		return true
 	})
-	stages, err := planner.Distribute(root, scans, o)
+	return scans
+}
+
+// distribute cuts a plan into stages as the scheduler does.
+func (s *simulator) distribute(root plan.Node, o planner.Options) (stages []*planner.Stage, whole bool) {
+	o.CanShuffle = func(t plan.Type) bool { _, ok := shuffle.Carrier(t); return ok }
+	stages, err := planner.Distribute(root, s.scans(root), o)
+	var not *planner.NotDistributableError
+	if errors.As(err, &not) {
+		whole = true
+		stages, err = planner.OneTask(root, s.scans(root), not.Reason)
+	}
 	require.NoError(s.t, err)
+	return stages, whole
+}
+
+// run runs stages and gives the last one's rows.
+func (s *simulator) run(stages []*planner.Stage) (*compare.Result, error) {
 	s.runs++
+	defer func() {
+		for _, stage := range stages[:len(stages)-1] {
+			s.exec("DROP TABLE IF EXISTS " + s.output(stage.ID))
+		}
+		require.NoError(s.t, os.RemoveAll(s.runDir()))
+	}()
 	var result *compare.Result
 	for i, stage := range stages {
-		last := i == len(stages)-1
 		for k, task := range stage.Tasks {
 			query, err := render.SQL(below(stage.Root), render.Options{Leaf: func(n plan.Node) (string, error) { return s.leaf(n, task) }})
-			require.NoError(s.t, err)
-			if last {
-				result = s.collect(result, query)
+			if err != nil {
+				return nil, err
+			}
+			if i == len(stages)-1 {
+				if result, err = s.collect(result, query); err != nil {
+					return nil, fmt.Errorf("%w\n%s", err, query)
+				}
 				continue
 			}
-			s.exec(s.write(stage, k, query))
+			if err := s.write(stage, k, query); err != nil {
+				return nil, fmt.Errorf("stage %d: %w\n%s", stage.ID, err, query)
+			}
 		}
 	}
-	for _, stage := range stages[:len(stages)-1] {
-		s.exec("DROP TABLE " + s.output(stage.ID))
-	}
-	return result, stages
+	return result, nil
 }
 
 func below(root plan.Node) plan.Node {
@@ -136,27 +170,97 @@ func below(root plan.Node) plan.Node {
 
 func (s *simulator) output(id plan.StageID) string { return fmt.Sprintf("run%d_stage%d", s.runs, id) }
 
-func (s *simulator) write(stage *planner.Stage, task int, query string) string {
+func (s *simulator) runDir() string { return filepath.Join(s.dir, fmt.Sprintf("run%d", s.runs)) }
+
+func (s *simulator) write(stage *planner.Stage, task int, query string) error {
 	w := stage.Root.(*plan.ShuffleWrite)
-	columns := make([]string, len(w.Schema()))
+	types := w.Schema().Types()
+	columns := make([]string, len(types))
 	for i := range columns {
-		columns[i] = fmt.Sprintf("s.c%d", i)
+		columns[i] = shuffle.Column(i)
+	}
+	keys := make([]string, len(w.Keys))
+	for i, k := range w.Keys {
+		key, err := render.Expr(k, columns)
+		if err != nil {
+			return err
+		}
+		keys[i] = key
+	}
+	if s.files {
+		dir := filepath.Join(s.runDir(), fmt.Sprintf("stage%d", stage.ID), fmt.Sprintf("task%d", task))
+		require.NoError(s.t, os.MkdirAll(dir, 0o755))
+		text, err := shuffle.WriteSQL(query, types, keys, w.Partitions, dir)
+		if err != nil {
+			return err
+		}
+		return s.conn.Exec(context.Background(), text)
 	}
 	partition := "0"
 	if w.Partitions > 1 {
-		keys := make([]string, len(w.Keys))
-		for i, k := range w.Keys {
-			key, err := render.Expr(k, columns)
-			require.NoError(s.t, err)
-			keys[i] = key
-		}
 		partition = fmt.Sprintf("hash(%s) %% %d", strings.Join(keys, ", "), w.Partitions)
 	}
 	query = fmt.Sprintf("SELECT s.*, CAST(%s AS INTEGER) AS p FROM (%s) AS s", partition, query)
 	if task == 0 {
-		return "CREATE TEMP TABLE " + s.output(stage.ID) + " AS " + query
+		return s.conn.Exec(context.Background(), "CREATE TEMP TABLE "+s.output(stage.ID)+" AS "+query)
 	}
-	return "INSERT INTO " + s.output(stage.ID) + " " + query
+	return s.conn.Exec(context.Background(), "INSERT INTO "+s.output(stage.ID)+" "+query)
+}
+
+// read is the SELECT over partitions of a stage's output.
+func (s *simulator) read(n *plan.ShuffleRead, in planner.ShuffleInput) (string, error) {
+	if s.files {
+		pattern := filepath.Join(s.runDir(), fmt.Sprintf("stage%d", in.Stage), "*")
+		paths, err := filepath.Glob(filepath.Join(pattern, "all.parquet"))
+		if err != nil {
+			return "", err
+		}
+		for _, p := range in.Partitions {
+			of, err := filepath.Glob(filepath.Join(pattern, fmt.Sprintf("p=%d", p), "*"))
+			if err != nil {
+				return "", err
+			}
+			paths = append(paths, of...)
+		}
+		if len(paths) == 0 {
+			return render.Empty(n.Out.Types()), nil
+		}
+		return shuffle.ReadSQL(n.Out.Types(), paths)
+	}
+	columns := make([]string, len(n.Out))
+	for i := range columns {
+		columns[i] = fmt.Sprintf("c%d", i)
+	}
+	if len(columns) == 0 {
+		columns = []string{"NULL AS c0"}
+	}
+	query := "SELECT " + strings.Join(columns, ", ") + " FROM " + s.output(in.Stage)
+	if !in.All {
+		query += " WHERE p IN (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(in.Partitions), " ", ", "), "[]") + ")"
+	}
+	return query, nil
+}
+
+// scan is the SELECT over rows of a table. What the scan's filter drops is dropped, as pruning may.
+func scan(n *plan.IcebergScan, from, where string) (string, error) {
+	columns := make([]string, len(n.Columns))
+	names := make([]string, len(n.Columns))
+	for i, c := range n.Columns {
+		names[i] = plan.QuoteIdent(c.Name)
+		columns[i] = fmt.Sprintf("%s AS c%d", names[i], i)
+	}
+	if len(columns) == 0 {
+		columns = []string{"NULL AS c0"}
+	}
+	query := fmt.Sprintf("SELECT %s FROM %s.%s WHERE (%s)", strings.Join(columns, ", "), from, plan.QuoteIdent(n.TableKey), where)
+	if n.Filter != nil {
+		filter, err := render.Expr(n.Filter, names)
+		if err != nil {
+			return "", err
+		}
+		query += " AND (" + filter + ")"
+	}
+	return query, nil
 }
 
 // leaf is what a task reads of a leaf: nothing, unless it is assigned something.
@@ -169,34 +273,16 @@ func (s *simulator) leaf(n plan.Node, task planner.Task) (string, error) {
 				where = append(where, f.Path)
 			}
 		}
-		columns := make([]string, len(n.Columns))
-		for i, c := range n.Columns {
-			columns[i] = fmt.Sprintf("%s AS c%d", plan.QuoteIdent(c.Name), i)
-		}
-		if len(columns) == 0 {
-			columns = []string{"NULL AS c0"}
-		}
 		if len(where) == 0 {
 			where = []string{"false"}
 		}
-		return fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(columns, ", "), plan.QuoteIdent(n.TableKey), strings.Join(where, " OR ")), nil
+		return scan(n, "main", strings.Join(where, " OR "))
 	case *plan.ShuffleRead:
 		for _, in := range task.Shuffle {
 			if in.Leaf != n.Leaf {
 				continue
 			}
-			columns := make([]string, len(n.Out))
-			for i := range columns {
-				columns[i] = fmt.Sprintf("c%d", i)
-			}
-			if len(columns) == 0 {
-				columns = []string{"NULL AS c0"}
-			}
-			query := "SELECT " + strings.Join(columns, ", ") + " FROM " + s.output(in.Stage)
-			if !in.All {
-				query += " WHERE p IN (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(in.Partitions), " ", ", "), "[]") + ")"
-			}
-			return query, nil
+			return s.read(n, in)
 		}
 		return render.Empty(n.Out.Types()), nil
 	case *plan.Values:
@@ -217,9 +303,11 @@ func (s *simulator) exec(sql string) {
 	require.NoError(s.t, s.conn.Exec(context.Background(), sql), sql)
 }
 
-func (s *simulator) collect(into *compare.Result, query string) *compare.Result {
+func (s *simulator) collect(into *compare.Result, query string) (*compare.Result, error) {
 	stream, err := s.conn.Stream(context.Background(), query)
-	require.NoError(s.t, err, query)
+	if err != nil {
+		return nil, err
+	}
 	defer stream.Close()
 	if into == nil {
 		into = compare.New(stream.Schema())
@@ -227,45 +315,164 @@ func (s *simulator) collect(into *compare.Result, query string) *compare.Result 
 	for {
 		batch, err := stream.Next()
 		if errors.Is(err, io.EOF) {
-			return into
+			return into, nil
 		}
-		require.NoError(s.t, err, query)
+		if err != nil {
+			return nil, err
+		}
 		into.Add(batch)
 		batch.Release()
 	}
 }
 
-// settings are the ways in which a plan is distributed.
-var settings = []planner.Options{
-	{Slots: 1, ShufflePartitions: 1, TargetTaskSize: 1 << 20},
-	{Slots: 4, ShufflePartitions: 2, TargetTaskSize: 1 << 10, MaxPartitionsPerTask: 1},
-	{Slots: 4, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: -1},
-	{Slots: 3, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: 1 << 40},
+// setting is a way in which a plan is distributed.
+type setting struct {
+	planner.Options
+	files bool
 }
 
-// check holds the distributed answers against the undistributed plan run as one task (invariant 1).
-func (s *simulator) check(sql string, order ...int) (stages []*planner.Stage) {
+var settings = []setting{
+	{Options: planner.Options{Slots: 4, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: -1}},
+	{Options: planner.Options{Slots: 4, ShufflePartitions: 2, TargetTaskSize: 1 << 10, MaxPartitionsPerTask: 1}},
+	{Options: planner.Options{Slots: 3, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: 1 << 40}},
+	{Options: planner.Options{Slots: 4, ShufflePartitions: 3, TargetTaskSize: 1 << 10, BroadcastThreshold: -1}, files: true},
+	{Options: planner.Options{Slots: 2, ShufflePartitions: 1, TargetTaskSize: 1 << 10, BroadcastThreshold: -1, MaxPartitionsPerTask: 1}},
+	{Options: planner.Options{Slots: 1, ShufflePartitions: 1, TargetTaskSize: 1 << 20}},
+}
+
+// outcome says how a statement was run and compared.
+type outcome struct {
+	parallel    bool // its largest scan is read by several tasks
+	whole       bool // not distributable: in one task
+	unspecified bool // the order of rows decides about its answer: not compared by value
+	stages      []*planner.Stage
+}
+
+// check holds the distributed answers against the statement's own (invariant 1), in each of the settings.
+func (s *simulator) check(sql string, in ...setting) outcome {
 	s.t.Helper()
 	bound := s.bind(sql)
 	require.NotNil(s.t, bound.Plan, "%s\n%s", bound.Reason, sql)
-	want := s.collect(nil, sql)
-	for _, o := range settings {
-		var got *compare.Result
-		got, stages = s.run(bound.Plan, o)
-		got.Names = want.Names // a plan's columns are named c0, c1 ...
-		require.Empty(s.t, compare.Diff(want, got, order...), "%+v\n%s\n%s", o, sql, planner.Explain(stages))
+	want, wantErr := s.collect(nil, sql)
+	unspecified := false
+	if wantErr == nil {
+		unspecified = s.unspecified(bound.Plan, want)
 	}
-	return stages
+	out := outcome{unspecified: unspecified}
+	for _, set := range in {
+		stages, whole := s.distribute(bound.Plan, set.Options)
+		out.whole, out.stages = out.whole || whole, stages
+		out.parallel = out.parallel || s.parallel(stages)
+		s.files = set.files
+		got, err := s.run(stages)
+		if wantErr != nil {
+			require.Error(s.t, err, "the statement fails: %v\n%+v\n%s\n%s", wantErr, set, sql, planner.Explain(stages))
+			continue
+		}
+		require.NoError(s.t, err, "%+v\n%s\n%s", set, sql, planner.Explain(stages))
+		s.compare(want, got, unspecified, order(bound.Plan), fmt.Sprintf("%+v\n%s\n%s", set, sql, planner.Explain(stages)))
+	}
+	return out
 }
 
-func TestTPCHDistributed(t *testing.T) {
-	s := newSimulator(t)
-	require.NoError(t, tpch.CreateIn(context.Background(), s.conn.Exec, 0.01))
-	s.describe()
-	for n := 1; n <= tpch.Queries; n++ {
-		t.Run(fmt.Sprintf("q%02d", n), func(t *testing.T) {
-			s.t = t
-			s.check(tpch.Query(n))
+func (s *simulator) compare(want, got *compare.Result, unspecified bool, order []int, detail string) {
+	s.t.Helper()
+	got.Names = want.Names // a plan's columns are named c0, c1 ...
+	if !unspecified {
+		require.Empty(s.t, compare.Diff(want, got, order...), detail)
+		return
+	}
+	require.Equal(s.t, want.Types, got.Types, detail)
+	require.Equal(s.t, len(want.Rows), len(got.Rows), detail)
+}
+
+// unspecified says whether the plan gives another answer over tables whose rows come in another order: LIMIT without ORDER
+// BY, ties, first(), samples and the like. No distribution of it is held to one of the answers.
+func (s *simulator) unspecified(root plan.Node, want *compare.Result) bool {
+	query, err := render.SQL(root, render.Options{Leaf: func(n plan.Node) (string, error) {
+		if n, ok := n.(*plan.IcebergScan); ok {
+			return scan(n, permuted, "true")
+		}
+		return "", nil
+	}})
+	require.NoError(s.t, err)
+	got, err := s.collect(nil, query)
+	if err != nil {
+		return true
+	}
+	got.Names = want.Names
+	return compare.Diff(want, got) != ""
+}
+
+// order gives the output columns by which the rows of a plan come ordered.
+func order(root plan.Node) []int {
+	columns := allOf(len(root.Schema()))
+	for n := root; ; {
+		var keys []plan.SortKey
+		switch at := n.(type) {
+		case *plan.Project:
+			for i, c := range columns {
+				columns[i] = -1
+				if c < 0 {
+					continue
+				}
+				if ref, ok := at.Exprs[c].(*plan.ColumnRef); ok {
+					columns[i] = ref.Index
+				}
+			}
+			n = at.Input
+			continue
+		case *plan.Filter:
+			n = at.Input
+			continue
+		case *plan.Sort:
+			keys = at.Keys
+		case *plan.Limit:
+			if keys = at.Keys; keys == nil {
+				n = at.Input
+				continue
+			}
+		}
+		var ordered []int
+		for _, k := range keys {
+			ref, ok := k.Expr.(*plan.ColumnRef)
+			if !ok || !slices.Contains(columns, ref.Index) {
+				break
+			}
+			ordered = append(ordered, slices.Index(columns, ref.Index))
+		}
+		return ordered
+	}
+}
+
+func allOf(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// parallel says whether the largest scan of the stages is read by several tasks.
+func (s *simulator) parallel(stages []*planner.Stage) bool {
+	var largest int64
+	tasks := 0
+	for _, stage := range stages {
+		plan.Walk(stage.Root, func(n plan.Node) bool {
+			scan, ok := n.(*plan.IcebergScan)
+			if !ok || s.tables[scan.TableKey].Rows <= largest {
+				return true
+			}
+			largest = s.tables[scan.TableKey].Rows
+			read := map[string]bool{}
+			for _, task := range stage.Tasks {
+				if groups := task.Files[scan.Leaf]; len(groups) > 0 {
+					read[groups[0].Files[0].Path] = true
+				}
+			}
+			tasks = len(read)
+			return true
 		})
 	}
+	return tasks > 1
 }

@@ -1,58 +1,17 @@
-package bind
+package corpora
 
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
-	"testing"
 
 	"github.com/seracdb/serac/plan"
 )
 
-// corpusDir is where the query corpora lie when they are beside the project.
-const corpusDir = "../../../shared/corpora"
-
-// corpusFile reads a file of the corpora, or skips the test when they are not there.
-func corpusFile(t *testing.T, parts ...string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{corpusDir}, parts...)...))
-	if os.IsNotExist(err) {
-		t.Skipf("the query corpora are not beside the project (%s)", corpusDir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// corpusQueries are the statements of a corpus folder, by file and position.
-func corpusQueries(t *testing.T, name string) (labels, queries []string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(corpusDir, name, "q*.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sort.Strings(files)
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, q := range splitStatements(string(text)) {
-			labels = append(labels, fmt.Sprintf("%s#%d", strings.TrimSuffix(filepath.Base(f), ".sql"), i+1))
-			queries = append(queries, q)
-		}
-	}
-	return labels, queries
-}
-
-// splitStatements cuts a text at the semicolons outside quotes and comments.
-func splitStatements(text string) []string {
+// SplitStatements cuts a text at the semicolons outside quotes and comments.
+func SplitStatements(text string) []string {
 	var out []string
 	var b strings.Builder
 	flush := func() {
@@ -85,12 +44,12 @@ func splitStatements(text string) []string {
 	return out
 }
 
-// fillCorpus makes the tables of a schema and fills them with made-up rows: column values follow from the row number
+// fill makes the tables of a schema and fills them with made-up rows: column values follow from the row number
 // and the column's name, over small domains so that joins and filters find something.
-func fillCorpus(schema string, rows func(table string) int, value func(table, column string, of plan.Type) string) func(func(context.Context, string) error) error {
+func fill(schema string, rows func(table string) int, value func(table, column string, of plan.Type) string) func(func(context.Context, string) error) error {
 	return func(exec func(context.Context, string) error) error {
 		ctx := context.Background()
-		for _, s := range splitStatements(schema) {
+		for _, s := range SplitStatements(schema) {
 			if !strings.HasPrefix(strings.ToLower(s), "create table") {
 				continue
 			}
@@ -154,10 +113,10 @@ var numberUse = regexp.MustCompile(`(?i)(\w+)\s*(?:=|in|between)\s*\(?((?:\s*\d+
 var wholeNumber = regexp.MustCompile(`\d+`)
 
 // literalsByColumn are the strings and the whole numbers that queries compare columns with.
-func literalsByColumn(queries []string) map[string][]string {
+func literalsByColumn(queries []Query) map[string][]string {
 	out := map[string][]string{}
 	for _, q := range queries {
-		for _, m := range numberUse.FindAllStringSubmatch(q, -1) {
+		for _, m := range numberUse.FindAllStringSubmatch(q.SQL, -1) {
 			column := strings.ToLower(m[1])
 			for _, n := range wholeNumber.FindAllString(m[2], -1) {
 				if !slices.Contains(out[column], n) {
@@ -165,7 +124,7 @@ func literalsByColumn(queries []string) map[string][]string {
 				}
 			}
 		}
-		for _, m := range literalUse.FindAllStringSubmatch(q, -1) {
+		for _, m := range literalUse.FindAllStringSubmatch(q.SQL, -1) {
 			column := strings.ToLower(m[1])
 			for i, part := range strings.Split(m[2], "'") {
 				if i%2 == 1 && !slices.Contains(out[column], part) {
@@ -278,5 +237,26 @@ func keyRange(column string) int {
 		return 100
 	default:
 		return 12
+	}
+}
+
+func clickBenchValue(_, column string, of plan.Type) string {
+	switch {
+	case column == "EventDate":
+		return "DATE '2013-07-01' + " + pseudo(column, 31) + "::INTEGER"
+	case column == "EventTime" || column == "ClientEventTime" || column == "LocalEventTime":
+		return "1372636800 + " + pseudo(column, 31*86400)
+	case column == "CounterID":
+		return "[62, 62, 62, 1, 2, 3][1 + " + pseudo(column, 6) + "]"
+	case column == "UserID":
+		return "[435090932899640449, 1, 2, 3, 4, 5, 6][1 + " + pseudo(column, 7) + "]"
+	case column == "URLHash" || column == "RefererHash":
+		return "[2868770270353813622, 3594120000172545465, 7, 8][1 + " + pseudo(column, 4) + "]"
+	case of.Kind == plan.Varchar:
+		return oneOf(column, "", "", "http://google.com/a", "https://www.google.ru/search", "http://example.org/x?y=1", "Google Chrome", "abc")
+	case of.Kind == plan.Date:
+		return "DATE '2013-07-10'"
+	default:
+		return pseudo(column, 5)
 	}
 }

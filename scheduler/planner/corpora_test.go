@@ -1,0 +1,72 @@
+package planner_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seracdb/serac/tests/corpora"
+)
+
+// tally counts how the statements of a corpus run.
+type tally struct {
+	statements, parallel, unspecified int
+	whole                             []string // not distributable, in one task
+	textOnly                          int      // without a plan
+}
+
+// checkCorpus holds every statement's distributed answers against its own. By default each statement runs in the first
+// setting and one other in turn, with SERAC_TEST_ALL=1 in all of them.
+func checkCorpus(t *testing.T, c corpora.Corpus) tally {
+	t.Helper()
+	t.Parallel()
+	s := newSimulator(t)
+	require.NoError(t, c.Fill(s.conn.Exec))
+	s.describe()
+	if c.Name == "own" {
+		s.exec("ATTACH ':memory:' AS serac; CREATE SCHEMA serac.ns; CREATE VIEW serac.ns.t AS FROM memory.main.t")
+	}
+	var sum tally
+	for i, q := range c.Queries {
+		t.Run(q.Label, func(t *testing.T) {
+			s.t = t
+			if s.bind(q.SQL).Plan == nil {
+				sum.textOnly++
+				return
+			}
+			in := []setting{settings[0], settings[1+i%(len(settings)-1)]}
+			if os.Getenv("SERAC_TEST_ALL") != "" {
+				in = settings
+			}
+			o := s.check(q.SQL, in...)
+			sum.statements++
+			if o.parallel {
+				sum.parallel++
+			} else {
+				t.Logf("not in parallel: %s", q.SQL)
+			}
+			if o.whole {
+				sum.whole = append(sum.whole, q.Label)
+			}
+			if o.unspecified {
+				sum.unspecified++
+				t.Logf("unspecified: %s", q.SQL)
+			}
+		})
+	}
+	s.t = t
+	t.Logf("%s: %d statements, %d in parallel, %d whole in one task %v, %d whose answer is not specified, %d only as text", c.Name,
+		sum.statements, sum.parallel, len(sum.whole), sum.whole, sum.unspecified, sum.textOnly)
+	return sum
+}
+
+func TestTPCHDistributed(t *testing.T) { checkCorpus(t, corpora.TPCH(0.01)) }
+
+func TestTPCDSDistributed(t *testing.T) { checkCorpus(t, corpora.TPCDS(t)) }
+
+func TestClickBenchDistributed(t *testing.T) { checkCorpus(t, corpora.ClickBench(t)) }
+
+func TestConstructsDistributed(t *testing.T) { checkCorpus(t, corpora.Constructs(t)) }
+
+func TestOwnQueriesDistributed(t *testing.T) { checkCorpus(t, corpora.Own()) }
