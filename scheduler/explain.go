@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seracdb/serac/config"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/cluster"
@@ -141,7 +140,7 @@ func (x *explanation) render(format string) (string, error) {
 		fmt.Fprintf(&b, "Plan\n%s\n", indent(plan.Explain(x.undistributed)))
 	}
 	b.WriteString(planner.Explain(x.planned.stages))
-	fmt.Fprintf(&b, "\nPlanned in %s; scans %s\n", elapsed(x.planned.planning), config.Bytes(x.planned.scanned))
+	fmt.Fprintf(&b, "\nPlanned in %s; scans %s\n", elapsed(x.planned.planning), planner.SizeText(x.planned.scanned))
 	if a := x.analyzed; a != nil {
 		fmt.Fprintf(&b, "Ran in %s; %d rows\n\n", elapsed(a.elapsed), a.rows)
 		b.WriteString(stageTable(a.stages))
@@ -160,7 +159,7 @@ func stageTable(stages []job.StageNumbers) string {
 		"stage", "output", "tasks", "retries", "rows in", "bytes in", "rows out", "bytes out", "time", "slowest")
 	for _, s := range stages {
 		fmt.Fprintf(&b, "%-6d %-34s %6d %7d %12d %12s %12d %12s %10s %10s\n", s.Stage, s.Describe, s.Tasks, s.Retries, s.InputRows,
-			config.Bytes(s.InputBytes), s.OutputRows, config.Bytes(s.OutputBytes), elapsed(s.SumTime), elapsed(s.MaxTime))
+			planner.SizeText(s.InputBytes), s.OutputRows, planner.SizeText(s.OutputBytes), elapsed(s.SumTime), elapsed(s.MaxTime))
 	}
 	return b.String()
 }

@@ -62,6 +62,9 @@ func humanCount(n float64) string {
 	}
 }
 
+// SizeText is a number of bytes for people, rounded.
+func SizeText(bytes int64) string { return humanBytes(float64(bytes)) }
+
 func humanBytes(n float64) string {
 	switch {
 	case n >= 1<<30:
