@@ -82,6 +82,19 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
+func TestFaultsOfOneKey(t *testing.T) {
+	for want, set := range map[string]map[string]string{
+		"query.shuffle_partitions: 4097 is more than 4096": {"query.shuffle_partitions": "4097"},
+		"query.target_task_size: must be more than 0":      {"query.target_task_size": "0"},
+		"catalog.uri: must not carry credentials":          {"catalog.type": "rest", "catalog.uri": "https://user:hunter2@catalog.example.org"},
+		"storage.s3_endpoint: must not carry credentials":  {"storage.s3_endpoint": "https://user:hunter2@s3.example.org"},
+	} {
+		_, err := Load(Source{Set: set})
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
 func TestBrokenFileNeverQuotesASecret(t *testing.T) {
 	_, err := Load(Source{File: writeFile(t, "[storage]\ns3_secret_key = hunter2\n")})
 	require.ErrorContains(t, err, "line 2")

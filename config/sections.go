@@ -39,7 +39,7 @@ type Executor struct {
 	// Address at which the scheduler and the other executors reach this one, as grpc://host:port or host:port. Empty: what
 	// it listens on. It must be set when flight_host is a wildcard such as 0.0.0.0, and cannot itself be one.
 	AdvertiseURL string `toml:"advertise_url" default:""`
-	// Number of tasks that run at the same time; 0 takes the number of CPUs.
+	// Number of tasks that run at the same time, and of threads that they share; 0 takes the number of CPUs.
 	Slots int `toml:"slots" default:"0"`
 	// Memory that the process may use for queries, shared by its tasks; 0 takes half of the machine's (or container's).
 	MemoryLimit Bytes `toml:"memory_limit" default:"0"`
@@ -84,13 +84,15 @@ type Storage struct {
 type Query struct {
 	// Seconds after which a statement is cancelled; 0 means never.
 	TimeoutSecs int `toml:"timeout_secs" default:"300"`
-	// A statement that reads less than this, in compressed bytes, runs as one task on one executor.
+	// A statement that reads less than this, in compressed bytes of the columns it needs, runs as one task on one executor; 0
+	// distributes every statement that can be.
 	DistributionThreshold Bytes `toml:"distribution_threshold" default:"128MB"`
 	// Compressed bytes that one scan task should read.
 	TargetTaskSize Bytes `toml:"target_task_size" default:"256MB"`
-	// Estimated size up to which one side of a join is sent to every task of the other side instead of shuffling both.
+	// Estimated size up to which one side of a join is sent to every task of the other side instead of shuffling both; 0
+	// means never.
 	BroadcastThreshold Bytes `toml:"broadcast_threshold" default:"32MB"`
-	// Number of partitions of a shuffle; 0 follows the number of slots.
+	// Number of partitions of a shuffle, at most 4096; 0 follows the number of slots.
 	ShufflePartitions int `toml:"shuffle_partitions" default:"0"`
 	// Number of scan or shuffle partitions that one task may take over; 0 means any number.
 	MaxPartitionsPerTask int `toml:"max_partitions_per_task" default:"0"`

@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// MaxShufflePartitions is the most partitions of a shuffle: a task has a file open for each while it writes them.
+const MaxShufflePartitions = 4096
+
 // Validate reports every fault at once.
 func (c *Config) Validate() error {
 	var faults []error
@@ -56,8 +59,12 @@ func (c *Config) Validate() error {
 	oneOf("catalog.type", c.Catalog.Type, "sqlite", "rest", "hadoop")
 	switch c.Catalog.Type {
 	case "rest":
-		if u, err := url.Parse(c.Catalog.URI); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		u, err := url.Parse(c.Catalog.URI)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 			fault("catalog.uri", "a rest catalog needs an http or https URL")
+		case u.User != nil:
+			fault("catalog.uri", "must not carry credentials, which would be printed")
 		}
 	case "hadoop":
 		if c.Catalog.Warehouse == "" {
@@ -85,6 +92,9 @@ func (c *Config) Validate() error {
 		fault("query.target_task_size", "must be more than 0")
 	}
 	notNegative("query.shuffle_partitions", int64(c.Query.ShufflePartitions))
+	if c.Query.ShufflePartitions > MaxShufflePartitions {
+		fault("query.shuffle_partitions", "%d is more than %d", c.Query.ShufflePartitions, MaxShufflePartitions)
+	}
 	notNegative("query.max_partitions_per_task", int64(c.Query.MaxPartitionsPerTask))
 	notNegative("query.max_result_rows", c.Query.MaxResultRows)
 

@@ -140,12 +140,16 @@ func (st *statement) whole(bound *bind.Bound, scanned int64) string {
 }
 
 func (st *statement) plannerOptions() planner.Options {
+	broadcast := st.options.BroadcastThreshold
+	if broadcast == 0 {
+		broadcast = -1 // the planner takes 0 for its own default
+	}
 	return planner.Options{
 		Slots:                st.opts.Cluster.Slots(),
 		ShufflePartitions:    st.options.ShufflePartitions,
 		MaxPartitionsPerTask: st.options.MaxPartitionsPerTask,
 		TargetTaskSize:       st.options.TargetTaskSize,
-		BroadcastThreshold:   st.options.BroadcastThreshold,
+		BroadcastThreshold:   broadcast,
 		CanShuffle:           st.opts.CanShuffle,
 	}
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type QueryOptions struct {
 	DistributionThreshold int64
 	// TargetTaskSize is the bytes of table data that a scan task should read.
 	TargetTaskSize int64
-	// BroadcastThreshold is the estimated bytes up to which a join side is sent to every task; negative: never.
+	// BroadcastThreshold is the estimated bytes up to which a join side is sent to every task; 0 or less: never.
 	BroadcastThreshold int64
 	// ShufflePartitions is the number of partitions of an exchange; 0: as many as slots.
 	ShufflePartitions int
@@ -30,63 +31,49 @@ type QueryOptions struct {
 	MaxResultRows int64
 }
 
-// setting is a name that SET accepts and what it changes.
-type setting struct {
-	apply func(o *QueryOptions, value string) error
-	show  func(o QueryOptions) string
-}
+// setting changes an option to a value as SET gives it.
+type setting func(o *QueryOptions, value string) error
 
-func bytesSetting(field func(*QueryOptions) *int64) setting {
-	return setting{
-		apply: func(o *QueryOptions, value string) error {
-			if strings.TrimSpace(value) == "-1" {
-				*field(o) = -1
-				return nil
-			}
-			b, err := config.ParseBytes(value)
-			*field(o) = int64(b)
+// bytesSetting takes sizes of at least least; below 0 means -1, which sizes do not have.
+func bytesSetting(field func(*QueryOptions) *int64, least int64) setting {
+	return func(o *QueryOptions, value string) error {
+		if least < 0 && strings.TrimSpace(value) == "-1" {
+			*field(o) = -1
+			return nil
+		}
+		b, err := config.ParseBytes(value)
+		if err != nil {
 			return err
-		},
-		show: func(o QueryOptions) string {
-			if v := *field(&o); v >= 0 {
-				return config.Bytes(v).String()
-			}
-			return "-1"
-		},
+		}
+		if int64(b) < least {
+			return fmt.Errorf("%q is too small", value)
+		}
+		*field(o) = int64(b)
+		return nil
 	}
 }
 
-func countSetting(get func(QueryOptions) int64, set func(*QueryOptions, int64)) setting {
-	return setting{
-		apply: func(o *QueryOptions, value string) error {
-			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32)
-			if err != nil || n < 0 {
-				return fmt.Errorf("%q is not a whole number of 0 or more", value)
-			}
-			set(o, n)
-			return nil
-		},
-		show: func(o QueryOptions) string { return strconv.FormatInt(get(o), 10) },
+// countSetting takes whole numbers from 0 to most.
+func countSetting(most int64, set func(*QueryOptions, int64)) setting {
+	return func(o *QueryOptions, value string) error {
+		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		if err != nil || n < 0 || n > most {
+			return fmt.Errorf("%q is not a whole number from 0 to %d", value, most)
+		}
+		set(o, n)
+		return nil
 	}
 }
 
 // querySettings are Serac's own settings by name.
 var querySettings = map[string]setting{
-	"timeout_secs": countSetting(
-		func(o QueryOptions) int64 { return int64(o.Timeout / time.Second) },
-		func(o *QueryOptions, n int64) { o.Timeout = time.Duration(n) * time.Second }),
-	"distribution_threshold": bytesSetting(func(o *QueryOptions) *int64 { return &o.DistributionThreshold }),
-	"target_task_size":       bytesSetting(func(o *QueryOptions) *int64 { return &o.TargetTaskSize }),
-	"broadcast_threshold":    bytesSetting(func(o *QueryOptions) *int64 { return &o.BroadcastThreshold }),
-	"shuffle_partitions": countSetting(
-		func(o QueryOptions) int64 { return int64(o.ShufflePartitions) },
-		func(o *QueryOptions, n int64) { o.ShufflePartitions = int(n) }),
-	"max_partitions_per_task": countSetting(
-		func(o QueryOptions) int64 { return int64(o.MaxPartitionsPerTask) },
-		func(o *QueryOptions, n int64) { o.MaxPartitionsPerTask = int(n) }),
-	"max_result_rows": countSetting(
-		func(o QueryOptions) int64 { return o.MaxResultRows },
-		func(o *QueryOptions, n int64) { o.MaxResultRows = n }),
+	"timeout_secs":            countSetting(math.MaxInt32, func(o *QueryOptions, n int64) { o.Timeout = time.Duration(n) * time.Second }),
+	"distribution_threshold":  bytesSetting(func(o *QueryOptions) *int64 { return &o.DistributionThreshold }, 0),
+	"target_task_size":        bytesSetting(func(o *QueryOptions) *int64 { return &o.TargetTaskSize }, 1),
+	"broadcast_threshold":     bytesSetting(func(o *QueryOptions) *int64 { return &o.BroadcastThreshold }, -1),
+	"shuffle_partitions":      countSetting(config.MaxShufflePartitions, func(o *QueryOptions, n int64) { o.ShufflePartitions = int(n) }),
+	"max_partitions_per_task": countSetting(math.MaxInt32, func(o *QueryOptions, n int64) { o.MaxPartitionsPerTask = int(n) }),
+	"max_result_rows":         countSetting(math.MaxInt64, func(o *QueryOptions, n int64) { o.MaxResultRows = n }),
 }
 
 // engineSettings are the settings of DuckDB that change what a statement means, and so go to the binder and to every
@@ -103,7 +90,7 @@ func settingName(name string) (string, error) {
 	return "", statementError("unknown setting %q: SET accepts %s", name, strings.Join(known, ", "))
 }
 
-// options are the query options of a session, and its settings for DuckDB.
+// optionsOf are the query options of a session, and its settings for DuckDB.
 func (s *Scheduler) optionsOf(settings map[string]string) (QueryOptions, map[string]string, error) {
 	o, forDuckDB := s.opts.Query, map[string]string{}
 	for name, value := range settings {
@@ -112,7 +99,7 @@ func (s *Scheduler) optionsOf(settings map[string]string) (QueryOptions, map[str
 			forDuckDB[name] = value
 			continue
 		}
-		if err := own.apply(&o, value); err != nil {
+		if err := own(&o, value); err != nil {
 			return o, nil, statementError("setting %s: %v", name, err)
 		}
 	}
