@@ -148,7 +148,7 @@ func sorted(rows [][]Cell) [][]Cell {
 	slices.SortStableFunc(rows, func(a, b []Cell) int {
 		for _, floats := range []bool{false, true} {
 			for i := range a {
-				if a[i].IsFloat != floats && !(floats && b[i].IsFloat) {
+				if (a[i].IsFloat || b[i].IsFloat) != floats {
 					continue
 				}
 				if c := compareCells(a[i], b[i]); c != 0 {
