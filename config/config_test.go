@@ -88,6 +88,10 @@ func TestFaultsOfOneKey(t *testing.T) {
 		"query.target_task_size: must be more than 0":      {"query.target_task_size": "0"},
 		"catalog.uri: must not carry credentials":          {"catalog.type": "rest", "catalog.uri": "https://user:hunter2@catalog.example.org"},
 		"storage.s3_endpoint: must not carry credentials":  {"storage.s3_endpoint": "https://user:hunter2@s3.example.org"},
+		"catalog.token: is for catalogs of type rest":      {"catalog.token": "hunter2"},
+		"one of them is enough": {
+			"catalog.type": "rest", "catalog.uri": "https://h", "catalog.token": "hunter2", "catalog.credential": "hunter2",
+		},
 	} {
 		_, err := Load(Source{Set: set})
 		require.ErrorContains(t, err, want)

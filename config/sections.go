@@ -61,6 +61,14 @@ type Catalog struct {
 	// Location under which new tables are created: a path, file:// or s3:// URL; for rest, the warehouse's name. Empty: a
 	// directory under the data directory (sqlite only), or the REST server's default.
 	Warehouse string `toml:"warehouse" default:""`
+	// rest: what the scheduler logs in with, as client_id:client_secret. It gets tokens for it, and new ones before they expire.
+	Credential Secret `toml:"credential" default:""`
+	// rest: a bearer token, instead of a credential.
+	Token Secret `toml:"token" default:""`
+	// rest: the OAuth2 scope to ask for. Empty: catalog.
+	Scope string `toml:"scope" default:""`
+	// rest: the URL that gives tokens. Empty: the catalog server's own.
+	OAuth2ServerURI string `toml:"oauth2_server_uri" default:""`
 }
 
 // Storage is S3 or something that speaks its protocol.

@@ -72,6 +72,20 @@ func (c *Config) Validate() error {
 		}
 	}
 
+	if c.Catalog.Type != "rest" {
+		for path, value := range map[string]string{
+			"catalog.credential": c.Catalog.Credential.Reveal(), "catalog.token": c.Catalog.Token.Reveal(),
+			"catalog.scope": c.Catalog.Scope, "catalog.oauth2_server_uri": c.Catalog.OAuth2ServerURI,
+		} {
+			if value != "" {
+				fault(path, "is for catalogs of type rest")
+			}
+		}
+	}
+	if c.Catalog.Credential.Reveal() != "" && c.Catalog.Token.Reveal() != "" {
+		fault("catalog.token", "catalog.credential is set too; one of them is enough")
+	}
+
 	if e := c.Storage.S3Endpoint; e != "" {
 		u, err := url.Parse(e)
 		switch {

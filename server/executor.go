@@ -16,18 +16,21 @@ import (
 
 	"github.com/seracdb/serac/config"
 	"github.com/seracdb/serac/executor"
+	"github.com/seracdb/serac/iceberg/catalog"
 )
 
 // NewExecutor makes an executor that dials the configured scheduler.
 func NewExecutor(cfg *config.Config, o Options) (*executor.Executor, error) {
 	e := executorOptions(cfg, o)
 	e.SchedulerAddress = cfg.Executor.Scheduler
-	e.AdvertiseAddress = strings.TrimPrefix(cfg.Executor.AdvertiseURL, "grpc://")
 	var err error
 	if e.Listener, err = listen("executor.flight_port", cfg.Executor.FlightHost, cfg.Executor.FlightPort); err != nil {
 		return nil, err
 	}
-	x, err := executor.New(e)
+	var x *executor.Executor
+	if e.AdvertiseAddress, err = cfg.Executor.Advertise(e.Listener.Addr().String()); err == nil {
+		x, err = executor.New(e)
+	}
 	if err != nil {
 		_ = e.Listener.Close() // err says why
 		return nil, err
@@ -70,6 +73,8 @@ func localWarehouse(cfg *config.Config, o Options) (string, bool) {
 		w = strings.TrimPrefix(w, "file://")
 	case strings.Contains(w, "://"):
 		return "", false
+	case cfg.Catalog.Type == catalog.TypeREST && !filepath.IsAbs(w):
+		return "", false // the server's name of it
 	}
 	abs, err := filepath.Abs(w)
 	return abs, err == nil

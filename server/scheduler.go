@@ -184,7 +184,7 @@ func listen(setting, host string, port int) (net.Listener, error) {
 func OpenCatalog(ctx context.Context, cfg *config.Config, dataDir string) (*catalog.Catalog, error) {
 	c := catalog.Config{
 		Name: cfg.Catalog.Name, Type: cfg.Catalog.Type, URI: cfg.Catalog.URI, Warehouse: cfg.Catalog.Warehouse,
-		FileIO: fileIO(cfg.Storage),
+		FileIO: fileIO(cfg.Storage), Properties: catalogProperties(cfg.Catalog),
 	}
 	if c.Type == catalog.TypeSQLite {
 		if c.URI == "" {
@@ -204,6 +204,19 @@ func OpenCatalog(ctx context.Context, cfg *config.Config, dataDir string) (*cata
 		}
 	}
 	return opened, nil
+}
+
+// catalogProperties are a REST catalog's further properties in iceberg-go's keys.
+func catalogProperties(c config.Catalog) map[string]wire.Secret {
+	properties := map[string]wire.Secret{}
+	for name, value := range map[string]string{
+		"credential": c.Credential.Reveal(), "token": c.Token.Reveal(), "scope": c.Scope, "oauth2-server-uri": c.OAuth2ServerURI,
+	} {
+		if value != "" {
+			properties[name] = wire.NewSecret(value)
+		}
+	}
+	return properties
 }
 
 // fileIO is the storage configuration in iceberg-go's keys.
