@@ -132,7 +132,7 @@ func (st *statement) whole(bound *bind.Bound, scanned int64) string {
 	case threshold == 0:
 		return ""
 	case scanned < threshold:
-		return fmt.Sprintf("scans %s, below the distribution threshold of %s", config.Bytes(scanned), config.Bytes(threshold))
+		return fmt.Sprintf("scans %s, below the distribution threshold of %s", planner.SizeText(scanned), config.Bytes(threshold))
 	case len(st.opts.Cluster.Executors()) == 1:
 		return "there is one executor: DuckDB spreads the statement over its threads itself"
 	}
