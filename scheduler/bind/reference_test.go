@@ -79,11 +79,18 @@ func (r *reference) leaf(n plan.Node) (string, error) {
 		if t.Key != scan.TableKey {
 			continue
 		}
-		cols := make([]string, len(scan.Columns))
+		cols, names := make([]string, len(scan.Columns)), make([]string, len(scan.Columns))
 		for i, c := range scan.Columns {
-			cols[i] = fmt.Sprintf("%s AS c%d", plan.QuoteIdent(c.Name), i)
+			names[i] = plan.QuoteIdent(c.Name)
+			cols[i] = fmt.Sprintf("%s AS c%d", names[i], i)
 		}
-		return "SELECT " + strings.Join(cols, ", ") + " FROM main." + plan.QuoteIdent(t.Name), nil
+		sql := "SELECT " + strings.Join(cols, ", ") + " FROM main." + plan.QuoteIdent(t.Name)
+		if scan.Filter == nil {
+			return sql, nil
+		}
+		// Rows that the filter rules out may be missing: here they all are.
+		where, err := render.Expr(scan.Filter, names)
+		return sql + " WHERE " + where, err
 	}
 	return "", fmt.Errorf("no table %s", scan.TableKey)
 }

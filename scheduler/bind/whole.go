@@ -16,45 +16,72 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		out.Reason = why
 		return
 	}
-	used := usedColumns(out.Plan)
 	w := &plan.WholeStatement{SQL: r.sql, Out: out.Columns}
 	for i, name := range r.scans {
 		t := r.tables[name]
-		w.Scans = append(w.Scans, plan.NamedScan{Name: name, Scan: &plan.IcebergScan{Leaf: plan.LeafID(i + 1), TableKey: t.Key,
-			SnapshotID: t.SnapshotID, EstimatedRows: t.Rows, EstimatedBytes: t.Bytes, Columns: wholeColumns(t, used, r.columns)}})
+		s := &plan.IcebergScan{Leaf: plan.LeafID(i + 1), TableKey: t.Key, SnapshotID: t.SnapshotID, EstimatedRows: t.Rows,
+			EstimatedBytes: t.Bytes, Columns: t.Columns}
+		if out.Plan != nil {
+			planned := scansOf(out.Plan, t)
+			s.Columns = wholeColumns(t, planned, r.columns)
+			s.Filter = wholeFilter(planned, s.Columns)
+		}
+		w.Scans = append(w.Scans, plan.NamedScan{Name: name, Scan: s})
 	}
 	out.Whole = w
 }
 
-// usedColumns are the columns that a plan reads, by table key and field id; nil when there is no plan to tell.
-func usedColumns(n plan.Node) map[string]map[int32]bool {
-	if n == nil {
-		return nil
-	}
-	used := map[string]map[int32]bool{}
+// scansOf are a plan's scans of a table.
+func scansOf(n plan.Node, t *Table) []*plan.IcebergScan {
+	var scans []*plan.IcebergScan
 	plan.Walk(n, func(n plan.Node) bool {
-		if s, ok := n.(*plan.IcebergScan); ok {
-			if used[s.TableKey] == nil {
-				used[s.TableKey] = map[int32]bool{}
-			}
-			for _, c := range s.Columns {
-				used[s.TableKey][c.FieldID] = true
-			}
+		if s, ok := n.(*plan.IcebergScan); ok && s.TableKey == t.Key && s.SnapshotID == t.SnapshotID {
+			scans = append(scans, s)
 		}
 		return true
 	})
-	return used
+	return scans
+}
+
+// wholeFilter is what is true of every row that any of the plan's scans of a table needs; nil when one needs all, or there
+// is none. The plan gives the same result as the text whatever is in the tables. So it is the result over those rows
+// alone, too, and the text's over them as well.
+func wholeFilter(planned []*plan.IcebergScan, columns []plan.ScanColumn) plan.Expr {
+	at := map[int32]int{}
+	for i, c := range columns {
+		at[c.FieldID] = i
+	}
+	either := &plan.Conjunction{Or: true}
+	for _, s := range planned {
+		if s.Filter == nil {
+			return nil
+		}
+		either.Args = append(either.Args, plan.MapColumns(s.Filter, func(i int) int { return at[s.Columns[i].FieldID] }))
+	}
+	switch len(either.Args) {
+	case 0:
+		return nil
+	case 1:
+		return either.Args[0]
+	}
+	return either
 }
 
 // wholeColumns are the columns that the scan behind a generated name must have: those that the plan reads, and those
 // that the text names, since it must still bind.
-func wholeColumns(t *Table, used map[string]map[int32]bool, named names) []plan.ScanColumn {
-	if used == nil || named == nil {
+func wholeColumns(t *Table, planned []*plan.IcebergScan, named names) []plan.ScanColumn {
+	if named == nil {
 		return t.Columns
+	}
+	used := map[int32]bool{}
+	for _, s := range planned {
+		for _, c := range s.Columns {
+			used[c.FieldID] = true
+		}
 	}
 	var out []plan.ScanColumn
 	for _, c := range t.Columns {
-		if used[t.Key][c.FieldID] || named[strings.ToLower(c.Name)] {
+		if used[c.FieldID] || named[strings.ToLower(c.Name)] {
 			out = append(out, c)
 		}
 	}

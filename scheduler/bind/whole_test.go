@@ -1,0 +1,53 @@
+package bind
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seracdb/serac/plan"
+)
+
+// A statement that runs as its text reads the files that its plan would, and no more.
+func TestTextPrunesAsThePlanDoes(t *testing.T) {
+	ctx := context.Background()
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		return exec(ctx, `CREATE TABLE a(x INTEGER, y INTEGER, z VARCHAR); INSERT INTO a SELECT i, i % 7, 'z' || i FROM range(100) r(i);
+			CREATE TABLE b(x INTEGER, w INTEGER); INSERT INTO b SELECT i, i % 5 FROM range(50) r(i)`)
+	})
+	b := New(1)
+	defer b.Close()
+	for sql, want := range map[string]map[string]string{
+		"SELECT z FROM a WHERE x = 5":                                               {"a": "(x = 5)"},
+		"SELECT z FROM a WHERE x = 5 AND length(z) > 1":                             {"a": "(x = 5)"},
+		"SELECT z FROM a":                                                           {"a": ""},
+		"SELECT count(*) FROM a WHERE length(z) = 3":                                {"a": ""},
+		"SELECT z FROM a WHERE x = 5 UNION ALL SELECT z FROM a WHERE y = 6":         {"a": "((x = 5) OR (y = 6))"},
+		"SELECT z FROM a WHERE x = 5 UNION ALL SELECT z FROM a":                     {"a": ""},
+		"SELECT z, w FROM a JOIN b USING (x) WHERE y = 3":                           {"a": "(y = 3)", "b": ""},
+		"SELECT z, (SELECT count(*) FROM a) FROM a WHERE x = 9":                     {"a": ""},
+		"SELECT z FROM a WHERE x IN (SELECT x FROM b WHERE w = 2) AND y <> 1":       {"a": "(y <> 1)", "b": "(w = 2)"},
+		"SELECT a.x, b.w FROM b LEFT JOIN a ON a.x = b.x AND a.y = 3 WHERE b.w = 4": {"a": "(y = 3)", "b": "(w = 4)"},
+	} {
+		bound, err := b.Bind(ctx, r.request(sql))
+		require.NoError(t, err, sql)
+		require.NotNil(t, bound.Plan, sql)
+		got := map[string]string{}
+		for _, s := range bound.Whole.Scans {
+			scan := s.Scan.(*plan.IcebergScan)
+			for name, table := range r.tables {
+				if table.Key == scan.TableKey {
+					got[name] = ""
+					if scan.Filter != nil {
+						got[name] = plan.ExprText(scan.Filter, scan.Schema())
+					}
+				}
+			}
+		}
+		require.Equal(t, want, got, sql)
+		text, err := r.rendered(bound.Whole)
+		require.NoError(t, err, sql)
+		require.Empty(t, r.run(ctx, sql).differ(r.run(ctx, text), false), "%s\n%s", sql, text)
+	}
+}
