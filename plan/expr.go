@@ -1,7 +1,5 @@
 package plan
 
-import "math/big"
-
 // Expr is a typed scalar expression over the columns of its node's input. The set is closed: every switch over it is
 // exhaustive (a test says which switches to extend).
 type Expr interface {
@@ -33,11 +31,6 @@ type IntervalValue struct {
 
 // MapEntry is one entry of a Map constant.
 type MapEntry struct{ Key, Value any }
-
-// DecimalConstant is a Constant of type DECIMAL(width,scale) from its unscaled value.
-func DecimalConstant(unscaled int64, width, scale uint8) *Constant {
-	return &Constant{Value: big.NewInt(unscaled), Of: DecimalType(width, scale)}
-}
 
 // Cast converts Arg to To. Try gives NULL where the conversion fails.
 type Cast struct {

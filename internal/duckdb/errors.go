@@ -57,21 +57,10 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap makes errors.Is(err, context.Canceled) work on interrupted calls.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// IsInterrupted says that a call ended because its context did.
-func IsInterrupted(err error) bool { return isKind(err, Interrupted) }
-
-// IsOutOfMemory says that a statement needed more memory or temporary space than it may have.
-func IsOutOfMemory(err error) bool { return isKind(err, OutOfMemory) }
-
-// IsIO says that a file could not be read or written.
-func IsIO(err error) bool { return isKind(err, IO) }
-
 // IsInternal says that DuckDB itself is at fault and the database should be opened anew.
-func IsInternal(err error) bool { return isKind(err, Internal) }
-
-func isKind(err error, k Kind) bool {
+func IsInternal(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Kind == k
+	return errors.As(err, &e) && e.Kind == Internal
 }
 
 func interrupted(cause error) *Error {
