@@ -3,8 +3,6 @@ package iceberg
 import (
 	"fmt"
 	"regexp"
-	"strconv"
-	"strings"
 
 	ice "github.com/apache/iceberg-go"
 
@@ -19,166 +17,16 @@ type PartitionTerm struct {
 	Name      string // the partition field's name; "" for the usual one (id_bucket_16, ts_day)
 }
 
-// ParsePartitionTerm reads a term as people write it: col, "a col", s.field, year(ts) and years(ts), bucket(16, id) and
-// bucket(id, 16) and bucket[16](id), truncate(4, s), void(c), each with an optional AS name.
-func ParsePartitionTerm(text string) (PartitionTerm, error) {
-	p := termParser{rest: text}
-	term, err := p.term()
-	if err != nil {
-		return PartitionTerm{}, fmt.Errorf("partition term %q: %w", strings.TrimSpace(text), err)
-	}
-	return term, nil
-}
-
-type termParser struct{ rest string }
-
-func (p *termParser) skip() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
-
-// accept consumes one character, if it is next.
-func (p *termParser) accept(c byte) bool {
-	p.skip()
-	if p.rest == "" || p.rest[0] != c {
-		return false
-	}
-	p.rest = p.rest[1:]
-	return true
-}
-
-// word reads an identifier, quoted or not, or a number.
-func (p *termParser) word() (text string, quoted bool, err error) {
-	p.skip()
-	if strings.HasPrefix(p.rest, `"`) {
-		var b strings.Builder
-		for i := 1; i < len(p.rest); i++ {
-			if p.rest[i] != '"' {
-				b.WriteByte(p.rest[i])
-				continue
-			}
-			if i+1 < len(p.rest) && p.rest[i+1] == '"' {
-				b.WriteByte('"')
-				i++
-				continue
-			}
-			p.rest = p.rest[i+1:]
-			return b.String(), true, nil
-		}
-		return "", false, fmt.Errorf("a quoted name does not end")
-	}
-	n := strings.IndexFunc(p.rest, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.()[]<>:\"'", r) })
-	if n < 0 {
-		n = len(p.rest)
-	}
-	if n == 0 {
-		return "", false, fmt.Errorf("expected a name at %q", p.rest)
-	}
-	text, p.rest = p.rest[:n], p.rest[n:]
-	return text, false, nil
-}
-
-// path reads names joined by dots.
-func (p *termParser) path() (path string, quoted bool, err error) {
-	path, quoted, err = p.word()
-	for err == nil && p.accept('.') {
-		var next string
-		next, _, err = p.word()
-		path, quoted = path+"."+next, true
-	}
-	return path, quoted, err
-}
-
-func (p *termParser) term() (PartitionTerm, error) {
-	head, quoted, err := p.path()
-	if err != nil {
-		return PartitionTerm{}, err
-	}
-	term := PartitionTerm{Column: head, Transform: "identity"}
-	width := ""
-	if !quoted && p.accept('[') {
-		if width, _, err = p.word(); err != nil {
-			return PartitionTerm{}, err
-		}
-		if !p.accept(']') {
-			return PartitionTerm{}, fmt.Errorf("expected ]")
-		}
-	}
-	if width != "" || !quoted && strings.HasPrefix(strings.TrimLeft(p.rest, " \t\r\n"), "(") {
-		if term, err = p.call(head, width); err != nil {
-			return PartitionTerm{}, err
-		}
-	}
-	if p.skip(); p.rest != "" {
-		as, _, err := p.word()
-		if err != nil || !strings.EqualFold(as, "as") {
-			return PartitionTerm{}, fmt.Errorf("expected nothing or AS name after the term")
-		}
-		if term.Name, _, err = p.word(); err != nil {
-			return PartitionTerm{}, err
-		}
-		if p.skip(); p.rest != "" {
-			return PartitionTerm{}, fmt.Errorf("unexpected %q", p.rest)
-		}
-	}
-	return term, nil
-}
-
-// call reads (args) of a transform; width is what stood in brackets before them.
-func (p *termParser) call(transform, width string) (PartitionTerm, error) {
-	if !p.accept('(') {
-		return PartitionTerm{}, fmt.Errorf("expected (")
-	}
-	column := ""
-	for {
-		arg, quoted, err := p.path()
-		if err != nil {
-			return PartitionTerm{}, err
-		}
-		_, convErr := strconv.Atoi(arg)
-		switch {
-		case convErr == nil && !quoted && width == "":
-			width = arg
-		case column == "":
-			column = arg
-		default:
-			return PartitionTerm{}, fmt.Errorf("%s takes one column and at most one number", transform)
-		}
-		if p.accept(')') {
-			break
-		}
-		if !p.accept(',') {
-			return PartitionTerm{}, fmt.Errorf("expected , or )")
-		}
-	}
-	if column == "" {
-		return PartitionTerm{}, fmt.Errorf("%s needs a column", transform)
-	}
-	name := strings.ToLower(transform)
-	switch name {
-	case "years", "months", "days", "hours":
-		name = strings.TrimSuffix(name, "s")
-	case "date":
-		name = "day"
-	case "date_hour":
-		name = "hour"
-	}
-	if width != "" {
-		name = fmt.Sprintf("%s[%s]", name, width)
-	}
-	if err := checkTransform(name); err != nil {
-		return PartitionTerm{}, err
-	}
-	return PartitionTerm{Column: column, Transform: name}, nil
-}
-
-// checkTransform refuses what this version of Serac cannot write; iceberg-go accepts unknown transforms for reading.
-func checkTransform(text string) error {
+// writableTransform parses a transform that Serac can write; iceberg-go accepts unknown ones for reading.
+func writableTransform(text string) (ice.Transform, error) {
 	t, err := ice.ParseTransform(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, unknown := t.(ice.UnknownTransform); unknown {
-		return fmt.Errorf("unknown transform %s (known: identity, bucket(n, c), truncate(w, c), year, month, day, hour, void)", text)
+		return nil, fmt.Errorf("unknown transform %s (known: identity, bucket, truncate, year, month, day, hour, void)", text)
 	}
-	return nil
+	return t, nil
 }
 
 // NewPartitionSpec builds the partition spec of a new table from its terms; no terms make the unpartitioned spec. Column
@@ -196,10 +44,7 @@ func NewPartitionSpec(s *ice.Schema, terms []PartitionTerm) (*ice.PartitionSpec,
 		if !ok {
 			return nil, fmt.Errorf("partition by %s: the table has no column %s", term.Transform, term.Column)
 		}
-		if err := checkTransform(term.Transform); err != nil {
-			return nil, fmt.Errorf("partition by %s of %s: %w", term.Transform, term.Column, err)
-		}
-		transform, err := ice.ParseTransform(term.Transform)
+		transform, err := writableTransform(term.Transform)
 		if err != nil {
 			return nil, fmt.Errorf("partition by %s of %s: %w", term.Transform, term.Column, err)
 		}

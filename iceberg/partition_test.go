@@ -6,44 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/iceberg/internal/icetest"
 	"github.com/seracdb/serac/plan"
 )
-
-func TestParsePartitionTerm(t *testing.T) {
-	for text, want := range map[string]iceberg.PartitionTerm{
-		"c":                        {Column: "c", Transform: "identity"},
-		` "a b" `:                  {Column: "a b", Transform: "identity"},
-		`"a""b"`:                   {Column: `a"b`, Transform: "identity"},
-		`"year"`:                   {Column: "year", Transform: "identity"},
-		"year":                     {Column: "year", Transform: "identity"},
-		"s.f":                      {Column: "s.f", Transform: "identity"},
-		"identity(c)":              {Column: "c", Transform: "identity"},
-		"bucket(16, id)":           {Column: "id", Transform: "bucket[16]"},
-		"bucket(id, 16)":           {Column: "id", Transform: "bucket[16]"},
-		"BUCKET[16](id)":           {Column: "id", Transform: "bucket[16]"},
-		"truncate(4, \"s\")":       {Column: "s", Transform: "truncate[4]"},
-		"year(ts)":                 {Column: "ts", Transform: "year"},
-		"years(ts)":                {Column: "ts", Transform: "year"},
-		"MONTHS ( ts )":            {Column: "ts", Transform: "month"},
-		"day(ts)":                  {Column: "ts", Transform: "day"},
-		"hours(ts)":                {Column: "ts", Transform: "hour"},
-		"void(c)":                  {Column: "c", Transform: "void"},
-		"day(ts) AS d":             {Column: "ts", Transform: "day", Name: "d"},
-		`bucket(8, "16") as "b 8"`: {Column: "16", Transform: "bucket[8]", Name: "b 8"},
-		"日本":                       {Column: "日本", Transform: "identity"},
-	} {
-		got, err := iceberg.ParsePartitionTerm(text)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
-	}
-	for _, text := range []string{
-		"", "bucket(16)", "bucket()", "bucket(16, a, b)", "bucket(a, b)", "year(ts", "year ts", `"a`, "c AS", "c AS d e", "c +", "decade(ts)", "bucket[x](id)", "bucket[4] id",
-		"bucket(0, id)", "truncate(-1, s)", "year(3)",
-	} {
-		_, err := iceberg.ParsePartitionTerm(text)
-		require.Error(t, err, text)
-	}
-}
 
 func TestNewPartitionSpec(t *testing.T) {
 	str := plan.T(plan.Varchar)
@@ -53,15 +18,7 @@ func TestNewPartitionSpec(t *testing.T) {
 		{Name: "l", Type: plan.ListType(str)}, {Name: "st", Type: plan.Type{Kind: plan.Struct, Fields: []plan.Field{{Name: "f", Type: str}}}},
 	})
 	require.NoError(t, err)
-	parse := func(texts ...string) []iceberg.PartitionTerm {
-		var terms []iceberg.PartitionTerm
-		for _, text := range texts {
-			term, err := iceberg.ParsePartitionTerm(text)
-			require.NoError(t, err)
-			terms = append(terms, term)
-		}
-		return terms
-	}
+	parse := func(texts ...string) []iceberg.PartitionTerm { return icetest.Terms(t, texts...) }
 	_, err = iceberg.NewPartitionSpec(s, parse("day(ts)", "hour(ts) AS h"))
 	require.ErrorContains(t, err, "spec", "two time transforms of one column")
 	spec, err := iceberg.NewPartitionSpec(s, parse("bucket(16, id)", "day(ts)", "S", "truncate(4, s)", "month(d) AS mon", "void(x)", "st.f", "truncate(100, n)"))
@@ -87,6 +44,7 @@ func TestNewPartitionSpec(t *testing.T) {
 		"of type list<string>": {"l"},
 		"duplicate":            {"s", "s"},
 		"two decimals":         {"n", "m"},
+		"unknown transform":    {"decade(ts)"},
 		`field "a-b"`:          {`s AS "a-b"`},
 	} {
 		_, err := iceberg.NewPartitionSpec(s, parse(terms...))

@@ -13,8 +13,7 @@ import (
 func TestNewSchemaAssignsIDsColumnsFirst(t *testing.T) {
 	str := plan.T(plan.Varchar)
 	inner := plan.Type{Kind: plan.Struct, Fields: []plan.Field{{Name: "x", Type: plan.T(plan.Integer)}, {Name: "y", Type: plan.ListType(str)}}}
-	fixedList, err := iceberg.ParseType("list<fixed(4)>")
-	require.NoError(t, err)
+	fixedList := &ice.ListType{Element: ice.FixedTypeOf(4)}
 	s, err := iceberg.NewSchema([]iceberg.ColumnDef{
 		{Name: "id", Type: plan.T(plan.BigInt), Doc: "the key"},
 		{Name: "m", Type: plan.Type{Kind: plan.Map, Key: &str, Elem: &inner}, Nullable: true},

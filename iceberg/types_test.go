@@ -92,26 +92,3 @@ func TestTypesThatIcebergAloneHas(t *testing.T) {
 	require.ErrorIs(t, err, iceberg.ErrUnsupportedType)
 	require.ErrorContains(t, err, "list element")
 }
-
-func TestParseType(t *testing.T) {
-	for text, want := range map[string]string{
-		"boolean": "boolean", "INT": "int", "long": "long", "float": "float", "double": "double", "date": "date", "time": "time",
-		"timestamp": "timestamp", "timestamptz": "timestamptz", "timestamp_ns": "timestamp_ns", "timestamptz_ns": "timestamptz_ns",
-		"string": "string", "uuid": "uuid", "binary": "binary", "fixed(16)": "fixed[16]", "fixed[3]": "fixed[3]", "unknown": "unknown",
-		"decimal(9,2)": "decimal(9, 2)", "decimal( 38 )": "decimal(38, 0)", "variant": "variant",
-		"list<int>": "list<int>", "array< map<string,long> >": "list<map<string, long>>",
-		`struct<a: int, "b c": list<string>>`: "struct<0: a: optional int, 0: b c: optional list<string>>",
-		"struct<a int>":                       "struct<0: a: optional int>",
-	} {
-		got, err := iceberg.ParseType(text)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got.String(), text)
-	}
-	for _, text := range []string{
-		"", "integer9", "decimal", "decimal(39,2)", "decimal(0)", "decimal(3,4)", "fixed(0)", "fixed(x)", "fixed(4", "list<", "list<int", "list<int>>", "map<int>",
-		"struct<>", "struct<a: int, a: int>", `"int"`, "int int", "struct<a: nothing>", "list int",
-	} {
-		_, err := iceberg.ParseType(text)
-		require.Error(t, err, text)
-	}
-}

@@ -15,6 +15,7 @@ import (
 	icebergio "github.com/apache/iceberg-go/io"
 	_ "github.com/apache/iceberg-go/io/gocloud" // s3, gs and abfs locations
 	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/iceberg"
@@ -28,6 +29,8 @@ type Catalog struct {
 	fileIO wire.FileIO
 	ice    icecatalog.Catalog
 	close  func() error
+	// warehouse is where tables go, each to a directory that nothing else ever uses; "": where the catalog puts them.
+	warehouse string
 
 	mu        sync.Mutex
 	committed map[string]chan struct{} // one slot per table, held by whoever commits
@@ -273,10 +276,16 @@ func (c *Catalog) CreateTable(ctx context.Context, r CreateRequest) (*Table, err
 	if r.PartitionSpec != nil {
 		opts = append(opts, icecatalog.WithPartitionSpec(r.PartitionSpec))
 	}
-	if r.Location != "" {
-		opts = append(opts, icecatalog.WithLocation(r.Location))
-	}
 	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
+		location := r.Location
+		if location == "" && c.warehouse != "" {
+			if location, err = c.ownLocation(ctx, ident); err != nil {
+				return nil, err
+			}
+		}
+		if location != "" {
+			opts = append(opts, icecatalog.WithLocation(location))
+		}
 		created, err := c.ice.CreateTable(ctx, ident, r.Schema, opts...)
 		if err != nil {
 			return nil, err
@@ -290,6 +299,21 @@ func (c *Catalog) CreateTable(ctx context.Context, r CreateRequest) (*Table, err
 		return nil, translate(err, "create table", c.qualified(ident))
 	}
 	return t, nil
+}
+
+// ownLocation is a directory for a new table that no other table has, had or will have, its namesakes included: a dropped
+// table's files stay, and what purges them late must not take those of the next table.
+func (c *Catalog) ownLocation(ctx context.Context, ident table.Identifier) (string, error) {
+	namespace, name := ident[:len(ident)-1], ident[len(ident)-1]
+	properties, err := c.ice.LoadNamespaceProperties(ctx, namespace)
+	if err != nil {
+		return "", err
+	}
+	name += "-" + uuid.NewString()[24:]
+	if location := properties["location"]; location != "" {
+		return strings.TrimRight(location, "/") + "/" + name, nil
+	}
+	return strings.TrimRight(c.warehouse, "/") + "/" + strings.Join(namespace, ".") + ".db/" + name, nil
 }
 
 func formatVersion(properties ice.Properties) (int, error) {

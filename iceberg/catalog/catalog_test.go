@@ -126,15 +126,9 @@ func TestCreateTableRoundTrip(t *testing.T) {
 	}
 	columns = append(columns, iceberg.ColumnDef{Name: "c17", Iceberg: ice.FixedTypeOf(5), Type: plan.T(plan.Blob), Nullable: false})
 	s := schema(t, columns...)
-	var terms []iceberg.PartitionTerm
-	for _, text := range []string{
+	terms := icetest.Terms(t,
 		"c0", "bucket(7, c1)", "truncate(10, c2)", "year(c9)", "month(c11)", "day(c12)", "hour(c13)", "void(c4)", "truncate(3, c6)", "bucket(2, c8)", "bucket(3, c5)",
-		"c17", "c10", "truncate(2, c7)", "c16.a",
-	} {
-		term, err := iceberg.ParsePartitionTerm(text)
-		require.NoError(t, err)
-		terms = append(terms, term)
-	}
+		"c17", "c10", "truncate(2, c7)", "c16.a")
 	spec, err := iceberg.NewPartitionSpec(s, terms)
 	require.NoError(t, err)
 	_, err = c.CreateTable(ctx, catalog.CreateRequest{Namespace: "ns", Name: "t", Schema: s, PartitionSpec: spec})

@@ -66,6 +66,11 @@ func Open(ctx context.Context, config Config) (*Catalog, error) {
 	}
 	c := New(config.Name, config.Type, o.cat, config.FileIO)
 	c.close = o.close
+	if config.Type == TypeSQLite {
+		if c.warehouse, err = localDirectory(config.Warehouse); err != nil {
+			return nil, errors.Join(err, o.close())
+		}
+	}
 	return c, nil
 }
 

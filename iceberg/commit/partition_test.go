@@ -20,14 +20,17 @@ import (
 func TestEveryTypeAndTransform(t *testing.T) {
 	ctx := context.Background()
 	c, conn := icetest.SQLite(t), icetest.DuckDB(t)
-	values := map[string]string{
-		"boolean": "true", "int": "-7", "long": "1234567890123", "float": "1.5", "double": "-2.25", "decimal(9,2)": "-12.34", "decimal(38,5)": "123456789012345678901234.5",
-		"date": "'1969-12-31'", "time": "'12:34:56.789'", "timestamp": "'1969-12-31 23:59:59.999999'", "timestamptz": "'2020-02-29 01:02:03+00'",
-		"string": "'日本語 text'", "uuid": "'f79c3e09-677c-4bbd-a479-3f349cb785e7'", "binary": "'\\x00\\xFFab'::BLOB",
+	values := map[ice.Type]string{
+		ice.PrimitiveTypes.Bool: "true", ice.PrimitiveTypes.Int32: "-7", ice.PrimitiveTypes.Int64: "1234567890123",
+		ice.PrimitiveTypes.Float32: "1.5", ice.PrimitiveTypes.Float64: "-2.25",
+		ice.DecimalTypeOf(9, 2): "-12.34", ice.DecimalTypeOf(38, 5): "123456789012345678901234.5",
+		ice.PrimitiveTypes.Date: "'1969-12-31'", ice.PrimitiveTypes.Time: "'12:34:56.789'",
+		ice.PrimitiveTypes.Timestamp:   "'1969-12-31 23:59:59.999999'",
+		ice.PrimitiveTypes.TimestampTz: "'2020-02-29 01:02:03+00'",
+		ice.PrimitiveTypes.String:      "'日本語 text'", ice.PrimitiveTypes.UUID: "'f79c3e09-677c-4bbd-a479-3f349cb785e7'",
+		ice.PrimitiveTypes.Binary: "'\\x00\\xFFab'::BLOB",
 	}
-	for spelled, value := range values {
-		of, err := iceberg.ParseType(spelled)
-		require.NoError(t, err)
+	for of, value := range values {
 		for _, transform := range []string{"identity", "bucket[5]", "truncate[3]", "year", "month", "day", "hour", "void"} {
 			parsed, err := ice.ParseTransform(transform)
 			require.NoError(t, err)
@@ -35,11 +38,11 @@ func TestEveryTypeAndTransform(t *testing.T) {
 				continue
 			}
 			name := strings.Map(func(r rune) rune {
-				if strings.ContainsRune("()[],", r) {
+				if strings.ContainsRune("()[], ", r) {
 					return '_'
 				}
 				return r
-			}, spelled+" "+transform)
+			}, of.String()+" "+transform)
 			t.Run(name, func(t *testing.T) {
 				schema, err := iceberg.NewSchema([]iceberg.ColumnDef{{Name: "c", Iceberg: of, Nullable: true}})
 				require.NoError(t, err)

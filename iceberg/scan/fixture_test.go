@@ -71,12 +71,7 @@ func createTable(t testing.TB, c *catalog.Catalog, name string, terms ...string)
 	}
 	schema, err := iceberg.NewSchema(defs)
 	require.NoError(t, err)
-	parsed := make([]iceberg.PartitionTerm, len(terms))
-	for i, term := range terms {
-		parsed[i], err = iceberg.ParsePartitionTerm(term)
-		require.NoError(t, err)
-	}
-	spec, err := iceberg.NewPartitionSpec(schema, parsed)
+	spec, err := iceberg.NewPartitionSpec(schema, icetest.Terms(t, terms...))
 	require.NoError(t, err)
 	tbl, err := c.CreateTable(context.Background(), catalog.CreateRequest{Namespace: "ns", Name: name, Schema: schema, PartitionSpec: spec})
 	require.NoError(t, err)

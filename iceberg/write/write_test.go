@@ -41,13 +41,7 @@ func newTable(t *testing.T, c *catalog.Catalog, name string, columns []column, t
 	}
 	schema, err := iceberg.NewSchema(defs)
 	require.NoError(t, err)
-	var parsed []iceberg.PartitionTerm
-	for _, text := range terms {
-		term, err := iceberg.ParsePartitionTerm(text)
-		require.NoError(t, err)
-		parsed = append(parsed, term)
-	}
-	spec, err := iceberg.NewPartitionSpec(schema, parsed)
+	spec, err := iceberg.NewPartitionSpec(schema, icetest.Terms(t, terms...))
 	require.NoError(t, err)
 	tbl, err := c.CreateTable(context.Background(), catalog.CreateRequest{Namespace: "ns", Name: name, Schema: schema, PartitionSpec: spec, Properties: properties})
 	require.NoError(t, err)
