@@ -44,7 +44,8 @@ func (d *distributor) aggregate(n *plan.Aggregate) (*piece, error) {
 			return out, nil
 		}
 	}
-	if len(n.Groups) == 0 || len(n.Sets) > 0 {
+	// Volatile groups, computed again after the exchange, would give other values than it went by.
+	if len(n.Groups) == 0 || len(n.Sets) > 0 || anyVolatile(n.Groups) {
 		all, err := d.gather(in)
 		if err != nil {
 			return nil, err

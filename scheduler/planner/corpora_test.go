@@ -1,7 +1,6 @@
 package planner_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,8 +15,7 @@ type tally struct {
 	textOnly                          int      // without a plan
 }
 
-// checkCorpus holds every statement's distributed answers against its own. By default each statement runs in the first
-// setting and one other in turn, with SERAC_TEST_ALL=1 in all of them.
+// checkCorpus holds every statement's distributed answers against its own.
 func checkCorpus(t *testing.T, c corpora.Corpus) tally {
 	t.Helper()
 	t.Parallel()
@@ -28,18 +26,14 @@ func checkCorpus(t *testing.T, c corpora.Corpus) tally {
 		s.exec("ATTACH ':memory:' AS serac; CREATE SCHEMA serac.ns; CREATE VIEW serac.ns.t AS FROM memory.main.t")
 	}
 	var sum tally
-	for i, q := range c.Queries {
+	for _, q := range c.Queries {
 		t.Run(q.Label, func(t *testing.T) {
 			s.t = t
 			if s.bind(q.SQL).Plan == nil {
 				sum.textOnly++
 				return
 			}
-			in := []setting{settings[0], settings[1+i%(len(settings)-1)]}
-			if os.Getenv("SERAC_TEST_ALL") != "" {
-				in = settings
-			}
-			o := s.check(q.SQL, in...)
+			o := s.check(q.SQL, s.settings()...)
 			sum.statements++
 			if o.parallel {
 				sum.parallel++

@@ -26,10 +26,12 @@ func (d *distributor) distinct(n *plan.Distinct) (*piece, error) {
 		keys = allColumns(in.node.Schema())
 		in = on(in)
 	}
-	for _, k := range keys {
-		if isVolatile(k) {
-			return d.onGathered(n, n.Input)
+	if anyVolatile(keys) { // computed again after the exchange, they would give other values than it went by
+		all, err := d.gather(in)
+		if err != nil {
+			return nil, err
 		}
+		return on(all).note("distinct: in one task, its keys are volatile"), nil
 	}
 	rows, err := d.repartition(in, keys)
 	if err != nil {
@@ -61,10 +63,8 @@ func (d *distributor) window(n *plan.Window) (*piece, error) {
 // commonPartition is the PARTITION BY of all calls, nil when they differ or have none.
 func commonPartition(calls []plan.WindowCall) []plan.Expr {
 	keys := calls[0].PartitionBy
-	for _, k := range keys {
-		if isVolatile(k) {
-			return nil
-		}
+	if anyVolatile(keys) {
+		return nil
 	}
 	for _, c := range calls[1:] {
 		if len(c.PartitionBy) != len(keys) {

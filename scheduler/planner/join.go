@@ -27,10 +27,9 @@ func (d *distributor) join(n *plan.Join) (*piece, error) {
 	switch {
 	case left.isSingle() && right.isSingle():
 		return j.put(left, right, []unit{left.units[0].merge(right.units[0])}, nil), nil
-	case j.mayBroadcast(rightSide) && (j.fits(right) || len(j.leftKeys) == 0) &&
-		(right.bytes <= left.bytes || !j.mayBroadcast(leftSide) || !j.fits(left)):
+	case j.canBroadcast(rightSide) && (right.bytes <= left.bytes || !j.canBroadcast(leftSide)):
 		return j.broadcast(rightSide)
-	case j.mayBroadcast(leftSide) && (j.fits(left) || len(j.leftKeys) == 0):
+	case j.canBroadcast(leftSide):
 		return j.broadcast(leftSide)
 	case len(j.leftKeys) > 0:
 		return j.partitioned()
@@ -69,8 +68,15 @@ func (j *joining) mayBroadcast(s side) bool {
 	return false
 }
 
-func (j *joining) fits(p *piece) bool {
-	return j.d.options.BroadcastThreshold >= 0 && p.bytes <= float64(j.d.options.BroadcastThreshold)
+// canBroadcast says whether a side may be seen whole by every task and is small enough, or there is no other way for the
+// other side to stay spread.
+func (j *joining) canBroadcast(s side) bool {
+	p := j.left
+	if s == rightSide {
+		p = j.right
+	}
+	fits := j.d.options.BroadcastThreshold >= 0 && p.bytes <= float64(j.d.options.BroadcastThreshold)
+	return j.mayBroadcast(s) && (fits || len(j.leftKeys) == 0)
 }
 
 func (j *joining) broadcast(s side) (*piece, error) {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seracdb/serac/plan"
 )
@@ -18,7 +19,8 @@ func (d *distributor) limit(n *plan.Limit) (*piece, error) {
 		return nil, err
 	}
 	most, bounded := rowsNeeded(n)
-	if bounded && !in.isSingle() {
+	// Volatile keys must be computed once for each row: with ORDER BY random() each row has the same chance.
+	if bounded && !in.isSingle() && !volatileKeys(n.Keys) {
 		local := &plan.Limit{Input: in.node, Keys: n.Keys, Count: &plan.Constant{Value: most, Of: plan.T(plan.BigInt)}}
 		in = in.over(local)
 		in.rows = min(in.rows, float64(most)*float64(len(in.units)))
@@ -46,6 +48,10 @@ func (d *distributor) onGathered(n, input plan.Node) (*piece, error) {
 		return nil, err
 	}
 	return all.over(n.WithChildren([]plan.Node{all.node})), nil
+}
+
+func volatileKeys(keys []plan.SortKey) bool {
+	return slices.ContainsFunc(keys, func(k plan.SortKey) bool { return isVolatile(k.Expr) })
 }
 
 // rowsNeeded is how many rows a limit can use of any one task: its count and its offset together.

@@ -92,15 +92,16 @@ type sharedStage struct {
 	rows, bytes float64
 }
 
-// exchange ends p as a stage that hashes its rows on keys into n partitions (n 1: keys are ignored).
+// exchange ends p as a stage that hashes its rows on keys into n partitions. Without keys (rows without columns have none
+// to give) there is one partition.
 func (d *distributor) exchange(p *piece, keys []plan.Expr, n int) (*sharedStage, error) {
 	for _, c := range p.node.Schema() {
 		if !d.options.CanShuffle(c.Type) {
 			return nil, &NotDistributableError{Reason: fmt.Sprintf("values of type %s cannot cross an exchange", c.Type)}
 		}
 	}
-	if n == 1 {
-		keys = nil
+	if n == 1 || len(keys) == 0 {
+		n, keys = 1, nil
 	}
 	root := &plan.ShuffleWrite{Input: p.node, Keys: keys, Partitions: n}
 	id := d.addStage(p, root)
@@ -131,14 +132,18 @@ func (d *distributor) newRead(s *sharedStage, broadcast bool) *plan.ShuffleRead 
 	}
 }
 
-// repartition hashes p's rows on keys, output columns or expressions over them.
+// repartition hashes p's rows on keys, output columns or expressions over them. It always gives ShufflePartitions units, or
+// one when there are no keys.
 func (d *distributor) repartition(p *piece, keys []plan.Expr) (*piece, error) {
+	if p.isSingle() && (d.options.ShufflePartitions == 1 || len(keys) == 0) {
+		return p, nil // all rows are in one place already
+	}
 	s, err := d.exchange(p, keys, d.options.ShufflePartitions)
 	if err != nil {
 		return nil, err
 	}
 	r := d.read(s)
-	if cols, ok := columnRefs(keys); ok {
+	if cols, ok := columnRefs(keys); ok && len(cols) > 0 {
 		r.hash = cols
 	}
 	return r, nil

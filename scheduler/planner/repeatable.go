@@ -1,6 +1,10 @@
 package planner
 
-import "github.com/seracdb/serac/plan"
+import (
+	"slices"
+
+	"github.com/seracdb/serac/plan"
+)
 
 // repeatable says whether a fragment may be run once per task and give the same rows each time: it reads only tables
 // and constants and computes nothing volatile.
@@ -11,12 +15,7 @@ func repeatable(n plan.Node) bool {
 	case *plan.Filter:
 		return !isVolatile(n.Cond) && repeatable(n.Input)
 	case *plan.Project:
-		for _, e := range n.Exprs {
-			if isVolatile(e) {
-				return false
-			}
-		}
-		return repeatable(n.Input)
+		return !anyVolatile(n.Exprs) && repeatable(n.Input)
 	case *plan.Join:
 		if n.Residual != nil && isVolatile(n.Residual) {
 			return false
@@ -31,15 +30,23 @@ func repeatable(n plan.Node) bool {
 	return false
 }
 
+// volatileFunctions are the functions that DuckDB calls volatile, and those that differ from one connection to another.
+var volatileFunctions = map[string]bool{
+	"random": true, "setseed": true, "uuid": true, "gen_random_uuid": true, "uuidv4": true, "uuidv7": true,
+	"nextval": true, "currval": true, "error": true, "sleep_ms": true, "write_log": true, "stats": true,
+	"current_query": true, "current_query_id": true, "current_connection_id": true, "current_transaction_id": true,
+	"txid_current": true,
+}
+
+// anyVolatile says whether one of the expressions is volatile.
+func anyVolatile(exprs []plan.Expr) bool { return slices.ContainsFunc(exprs, isVolatile) }
+
 // isVolatile says whether an expression may give another value each time it is computed.
 func isVolatile(e plan.Expr) bool {
 	volatile := false
 	plan.WalkExpr(e, func(e plan.Expr) bool {
 		if c, ok := e.(*plan.Call); ok {
-			switch c.Name {
-			case "random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "nextval", "currval", "setseed", "error":
-				volatile = true
-			}
+			volatile = volatile || volatileFunctions[c.Name]
 		}
 		return !volatile
 	})
@@ -49,11 +56,7 @@ func isVolatile(e plan.Expr) bool {
 // determinate says whether a fragment gives the same rows each time its tasks run, in whatever order its input comes. It
 // is careful: a stage wrongly called indeterminate costs more work after a loss, the other way round costs right answers.
 func determinate(n plan.Node) bool {
-	volatile := false
-	for _, e := range plan.NodeExprs(n) {
-		volatile = volatile || isVolatile(e)
-	}
-	if volatile {
+	if anyVolatile(plan.NodeExprs(n)) {
 		return false
 	}
 	switch n := n.(type) {

@@ -91,17 +91,15 @@ func stack(n plan.Node, branches []*piece, units []unit) *piece {
 }
 
 // givesRowsFromNothing says whether a fragment may give rows although its leaves read nothing: an aggregate without
-// groups does, and so does a grouping set without columns.
+// groups does, and so does a grouping set without columns. Nothing is known of extensions and whole statements.
 func givesRowsFromNothing(n plan.Node) bool {
-	if a, ok := n.(*plan.Aggregate); ok {
-		if len(a.Groups) == 0 {
+	switch n := n.(type) {
+	case *plan.Aggregate:
+		if len(n.Groups) == 0 || slices.ContainsFunc(n.Sets, func(set []int) bool { return len(set) == 0 }) {
 			return true
 		}
-		for _, set := range a.Sets {
-			if len(set) == 0 {
-				return true
-			}
-		}
+	case *plan.Extension, *plan.WholeStatement:
+		return true
 	}
 	for _, c := range n.Children() {
 		if givesRowsFromNothing(c) {

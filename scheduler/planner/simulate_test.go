@@ -32,6 +32,7 @@ type simulator struct {
 	binder *bind.Binder
 	tables map[string]*bind.Table
 	runs   int
+	turn   int    // statements that have been checked
 	dir    string // for shuffle files
 	files  bool   // stages exchange real shuffle files instead of tables
 }
@@ -333,6 +334,17 @@ var settings = []setting{
 	{Options: planner.Options{Slots: 4, ShufflePartitions: 3, TargetTaskSize: 1 << 10, BroadcastThreshold: -1}, files: true},
 	{Options: planner.Options{Slots: 2, ShufflePartitions: 1, TargetTaskSize: 1 << 10, BroadcastThreshold: -1, MaxPartitionsPerTask: 1}},
 	{Options: planner.Options{Slots: 1, ShufflePartitions: 1, TargetTaskSize: 1 << 20}},
+}
+
+// settings are those for the next statement: by default two, in turn, with SERAC_TEST_ALL=1 all of them. The first of them has
+// several slots.
+func (s *simulator) settings() []setting {
+	s.turn++
+	if os.Getenv("SERAC_TEST_ALL") != "" {
+		return settings
+	}
+	first := s.turn % 4
+	return []setting{settings[first], settings[(first+1+s.turn%(len(settings)-1))%len(settings)]}
 }
 
 // outcome says how a statement was run and compared.
