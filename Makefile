@@ -15,7 +15,7 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI         := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
 
 # What buf compares the wire messages with. The first commit has nothing before it.
-BASE ?= $(shell git rev-parse --verify --quiet HEAD~1)
+BASE ?= $(shell git rev-parse --verify --quiet HEAD~1 2>/dev/null)
 
 # The scale factors of `make run` and of `make bench`.
 RUN_SF   ?= 0.1

@@ -5,13 +5,12 @@ import (
 	"maps"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/seracdb/serac/codec"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/job"
 	"github.com/seracdb/serac/scheduler/planner"
+	"github.com/seracdb/serac/wire"
 )
 
 // compile makes a job of stages: each fragment is encoded once, each task's assignments are written out.
@@ -70,24 +69,14 @@ func compileTasks(tasks []planner.Task) []job.Task {
 	return out
 }
 
-// joinGroups makes one group of several: a leaf is assigned once. Files name their deletes by position.
+// joinGroups makes one group of several: a leaf is assigned once.
 func joinGroups(groups []*seracv1.FileGroup) *seracv1.FileGroup {
 	if len(groups) == 1 {
 		return groups[0]
 	}
 	joined := &seracv1.FileGroup{}
 	for _, g := range groups {
-		base := int32(len(joined.DeleteFiles))
-		joined.DeleteFiles = append(joined.DeleteFiles, g.DeleteFiles...)
-		for _, f := range g.Files {
-			if base > 0 && len(f.Deletes) > 0 {
-				f = proto.CloneOf(f)
-				for i := range f.Deletes {
-					f.Deletes[i] += base
-				}
-			}
-			joined.Files = append(joined.Files, f)
-		}
+		wire.AppendFiles(joined, g)
 	}
 	return joined
 }

@@ -13,8 +13,8 @@ import (
 // a snapshot) is read from its location instead.
 const DefaultInlineMetadata = 64 << 10
 
-// minSnapshot is less than any snapshot takes in metadata, in bytes.
-const minSnapshot = 100
+// minSnapshot is less than any snapshot takes in metadata, in bytes: ids, times, the manifest list's location, a summary.
+const minSnapshot = 300
 
 // Table is what travels in place of a live table: enough to rebuild it without a catalog.
 type Table struct {

@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
 )
 
 // Task is one attempt, from its launch to its end. Its exported methods are safe for concurrent use.
@@ -87,7 +86,7 @@ func AddAssignments(launch *seracv1.TaskLaunch, more []*seracv1.LeafAssignment) 
 		}
 		switch {
 		case have.GetFiles() != nil && a.GetFiles() != nil:
-			addFiles(have.GetFiles(), a.GetFiles())
+			wire.AppendFiles(have.GetFiles(), a.GetFiles())
 		case have.GetShuffle() != nil && a.GetShuffle() != nil:
 			have.GetShuffle().Files = append(have.GetShuffle().Files, a.GetShuffle().GetFiles()...)
 		default:
@@ -95,19 +94,4 @@ func AddAssignments(launch *seracv1.TaskLaunch, more []*seracv1.LeafAssignment) 
 		}
 	}
 	return nil
-}
-
-// addFiles appends a group: its files point into its own delete files.
-func addFiles(to, more *seracv1.FileGroup) {
-	offset := int32(len(to.GetDeleteFiles()))
-	to.DeleteFiles = append(to.DeleteFiles, more.GetDeleteFiles()...)
-	for _, f := range more.GetFiles() {
-		if offset > 0 && len(f.GetDeletes()) > 0 {
-			f = proto.Clone(f).(*seracv1.FileScanTask)
-			for i := range f.Deletes {
-				f.Deletes[i] += offset
-			}
-		}
-		to.Files = append(to.Files, f)
-	}
 }

@@ -67,16 +67,8 @@ func summarySize(s *table.Snapshot) (rows, bytes int64) {
 	return rows, bytes
 }
 
-// maxInlineSnapshots is the number of snapshots from which on metadata (about 0.7 KB a snapshot) is not even serialized to
-// see whether it is small enough to travel.
-const maxInlineSnapshots = 200
-
 func (t *Table) describe() *wire.Table {
-	inline := wire.DefaultInlineMetadata
-	if len(t.ice.Metadata().Snapshots()) > maxInlineSnapshots {
-		inline = -1
-	}
-	w, err := wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, inline)
+	w, err := wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, wire.DefaultInlineMetadata)
 	if err != nil { // the metadata does not serialize: its location will do
 		w, _ = wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, -1)
 	}
