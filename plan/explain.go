@@ -6,7 +6,7 @@ import (
 )
 
 // Explain is the plan as an indented tree for people: one line a node, inputs below it. Columns are shown by name where
-// the input has one, else as #position. It never shows files, locations or credentials: a plan holds none.
+// the input has one, with #position where several columns have that name, else as #position. It never shows files, locations or credentials: a plan holds none.
 func Explain(n Node) string {
 	var b strings.Builder
 	explain(&b, n, "", "")
@@ -54,7 +54,11 @@ func Describe(n Node) string {
 		}
 		return fmt.Sprintf("ShuffleRead stage=%d leaf=%d%s", n.Stage, n.Leaf, how) + estimate(n.EstimatedRows, n.EstimatedBytes)
 	case *DelimGet:
-		return "DelimGet [" + strings.Join(n.Out.Names(), ", ") + "]"
+		columns := make([]string, len(n.Out))
+		for i := range columns {
+			columns[i] = columnText(i, n.Out)
+		}
+		return "DelimGet [" + strings.Join(columns, ", ") + "]"
 	case *CTERef:
 		if n.Recurring {
 			return fmt.Sprintf("CTERef %d recurring", n.Index)
@@ -124,6 +128,9 @@ func Describe(n Node) string {
 	case *RecursiveCTE:
 		return fmt.Sprintf("RecursiveCTE %d %s", n.Index, n.Name)
 	case *ShuffleWrite:
+		if n.Partitions == 1 {
+			return "ShuffleWrite partitions=1"
+		}
 		return fmt.Sprintf("ShuffleWrite partitions=%d keys=[%s]", n.Partitions, exprTexts(n.Keys, in))
 	case *IcebergWrite:
 		return "IcebergWrite " + n.TableKey
@@ -206,10 +213,38 @@ func describeJoin(n *Join, in Schema) string {
 func estimate(rows, bytes int64) string {
 	s := ""
 	if rows >= 0 {
-		s += fmt.Sprintf(" ~%d rows", rows)
+		s += " ~" + CountText(float64(rows)) + " rows"
 	}
 	if bytes >= 0 {
-		s += fmt.Sprintf(" ~%d bytes", bytes)
+		s += " ~" + BytesText(float64(bytes))
 	}
 	return s
+}
+
+// CountText is an estimated number for people.
+func CountText(n float64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1fG", n/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1fM", n/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.0fk", n/1e3)
+	default:
+		return fmt.Sprintf("%.0f", n)
+	}
+}
+
+// BytesText is an estimated size for people.
+func BytesText(n float64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", n/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", n/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", n/(1<<10))
+	default:
+		return fmt.Sprintf("%.0f B", n)
+	}
 }

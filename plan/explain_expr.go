@@ -87,9 +87,18 @@ func ExprText(e Expr, in Schema) string {
 	panic(fmt.Sprintf("plan: no text known of expression %T", e))
 }
 
+// matchNames are the words for DuckDB's matching operators.
+var matchNames = map[string]string{
+	"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE", "~~~": "GLOB",
+}
+
 func callText(e *Call, in Schema) string {
 	if len(e.Args) == 2 && len(e.Params) == 0 && e.Lambda == nil && strings.Trim(e.Name, "+-*/%|&<>=~!^") == "" {
-		return "(" + joinTexts(e.Args, in, " "+e.Name+" ") + ")"
+		name := e.Name
+		if word, ok := matchNames[name]; ok {
+			name = word
+		}
+		return "(" + joinTexts(e.Args, in, " "+name+" ") + ")"
 	}
 	args := make([]string, 0, len(e.Args)+len(e.Params)+1)
 	for i, a := range e.Args {
@@ -155,10 +164,15 @@ func windowText(c WindowCall, in Schema) string {
 }
 
 func columnText(i int, in Schema) string {
-	if i >= 0 && i < len(in) && in[i].Name != "" {
-		return in[i].Name
+	if i < 0 || i >= len(in) || in[i].Name == "" {
+		return fmt.Sprintf("#%d", i)
 	}
-	return fmt.Sprintf("#%d", i)
+	for j := range in {
+		if j != i && in[j].Name == in[i].Name {
+			return fmt.Sprintf("%s#%d", in[i].Name, i)
+		}
+	}
+	return in[i].Name
 }
 
 func orderText(keys []SortKey, in Schema) string {
@@ -203,6 +217,9 @@ func constantText(v any, t Type) string {
 	s := rawConstantText(v, t)
 	if len(s) > maxConstantText {
 		s = strings.ToValidUTF8(s[:maxConstantText], "") + "..."
+		if strings.HasPrefix(s, "'") {
+			s += "'"
+		}
 	}
 	return s
 }

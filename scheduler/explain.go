@@ -142,7 +142,7 @@ func (x *explanation) render(format string) (string, error) {
 	b.WriteString(planner.Explain(x.planned.stages))
 	fmt.Fprintf(&b, "\nPlanned in %s; scans %s\n", elapsed(x.planned.planning), planner.SizeText(x.planned.scanned))
 	if a := x.analyzed; a != nil {
-		fmt.Fprintf(&b, "Ran in %s; %d rows\n\n", elapsed(a.elapsed), a.rows)
+		fmt.Fprintf(&b, "Ran in %s; rows: %d\n\n", elapsed(a.elapsed), a.rows)
 		b.WriteString(stageTable(a.stages))
 	}
 	return b.String(), nil

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/seracdb/serac/plan"
@@ -32,17 +33,27 @@ func (d *distributor) aggregate(n *plan.Aggregate) (*piece, error) {
 		out.hash = mapColumns(in.hash, func(col int) int { return slices.Index(groupCols, col) })
 		return out.note("aggregate: rows are already partitioned by the groups"), nil
 
-	case len(n.Sets) == 0:
-		if split := splitAggregate(n, in.node); split != nil {
-			partial := onto(in, split.partial).note("aggregate: partial states here, finished after an exchange")
-			states, err := d.exchangeGroups(partial, len(n.Groups))
+	default:
+		split := splitAggregate(n, in.node)
+		if split == nil {
+			break
+		}
+		partial := onto(in, split.partial).note("aggregate: partial states here, finished after an exchange")
+		if len(n.Sets) > 0 {
+			// A state of all the groups counts towards every set, so the sets are made of the states, all in one task.
+			states, err := d.gather(partial)
 			if err != nil {
 				return nil, err
 			}
-			out := onto(states, split.final(states.node))
-			out.hash = states.hash
-			return out, nil
+			return onto(states, split.final(states.node)), nil
 		}
+		states, err := d.exchangeGroups(partial, len(n.Groups))
+		if err != nil {
+			return nil, err
+		}
+		out := onto(states, split.final(states.node))
+		out.hash = states.hash
+		return out, nil
 	}
 	// Volatile groups, computed again after the exchange, would give other values than it went by.
 	if len(n.Groups) == 0 || len(n.Sets) > 0 || anyVolatile(n.Groups) {
@@ -95,24 +106,29 @@ type aggregateSplit struct {
 	finals  []plan.AggregateCall
 	results []plan.Expr
 	names   []string
+	// sets and groupings are the whole aggregate's; they are the final phase's alone.
+	sets, groupings [][]int
 }
 
 func (s *aggregateSplit) final(states plan.Node) plan.Node {
-	agg := &plan.Aggregate{Input: states, Calls: s.finals}
-	exprs := make([]plan.Expr, 0, len(s.groups)+len(s.results))
+	agg := &plan.Aggregate{Input: states, Calls: s.finals, Sets: s.sets, Groupings: s.groupings}
+	exprs := make([]plan.Expr, 0, len(s.groups)+len(s.results)+len(s.groupings))
 	for i, t := range s.groups {
 		agg.Groups = append(agg.Groups, &plan.ColumnRef{Index: i, Of: t})
 		exprs = append(exprs, &plan.ColumnRef{Index: i, Of: t})
 	}
-	return &plan.Project{Input: agg, Exprs: append(exprs, s.results...), Names: s.names}
+	exprs = append(exprs, s.results...)
+	for i := range s.groupings {
+		exprs = append(exprs, &plan.ColumnRef{Index: len(s.groups) + len(s.finals) + i, Of: plan.T(plan.BigInt)})
+	}
+	return &plan.Project{Input: agg, Exprs: exprs, Names: s.names}
 }
 
 // splitAggregate gives the two phases, or nil when one of the calls does not decompose.
 func splitAggregate(n *plan.Aggregate, input plan.Node) *aggregateSplit {
-	if len(n.Groupings) > 0 {
-		return nil
+	s := &aggregateSplit{
+		partial: &plan.Aggregate{Input: input, Groups: n.Groups}, names: n.Schema().Names(), sets: n.Sets, groupings: n.Groupings,
 	}
-	s := &aggregateSplit{partial: &plan.Aggregate{Input: input, Groups: n.Groups}, names: n.Schema().Names()}
 	for _, g := range n.Groups {
 		s.groups = append(s.groups, g.Type())
 	}
@@ -124,8 +140,14 @@ func splitAggregate(n *plan.Aggregate, input plan.Node) *aggregateSplit {
 	return s
 }
 
-// state adds a partial call and the call that merges it, and gives the merged state as an expression.
+// state adds a partial call and the call that merges it, and gives the merged state as an expression. Calls that need the
+// same state (a sum and an average) share it.
 func (s *aggregateSplit) state(partial plan.AggregateCall, merge string, of plan.Type) plan.Expr {
+	for i, have := range s.partial.Calls {
+		if s.finals[i].Name == merge && s.finals[i].Of.Equal(of) && reflect.DeepEqual(have, partial) {
+			return &plan.ColumnRef{Index: len(s.groups) + i, Of: of}
+		}
+	}
 	col := len(s.groups) + len(s.partial.Calls)
 	s.partial.Calls = append(s.partial.Calls, partial)
 	s.finals = append(s.finals, plan.AggregateCall{

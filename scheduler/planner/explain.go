@@ -16,7 +16,7 @@ func Explain(stages []*Stage) string {
 		}
 		fmt.Fprintf(&b, "Stage %d: %s", s.ID, s.Describe())
 		fmt.Fprintf(&b, ", %s from %s", count(len(s.Tasks), "task"), count(s.Units, "unit"))
-		fmt.Fprintf(&b, ", about %s rows (%s)\n", humanCount(s.EstimatedRows), humanBytes(s.EstimatedBytes))
+		fmt.Fprintf(&b, ", about %s rows (%s)\n", plan.CountText(s.EstimatedRows), plan.BytesText(s.EstimatedBytes))
 		for _, n := range s.Notes {
 			fmt.Fprintf(&b, "  -- %s\n", n)
 		}
@@ -49,34 +49,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func humanCount(n float64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.1fG", n/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1fM", n/1e6)
-	case n >= 1e4:
-		return fmt.Sprintf("%.0fk", n/1e3)
-	default:
-		return fmt.Sprintf("%.0f", n)
-	}
-}
-
 // SizeText is a number of bytes for people, rounded.
-func SizeText(bytes int64) string { return humanBytes(float64(bytes)) }
-
-func humanBytes(n float64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", n/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", n/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", n/(1<<10))
-	default:
-		return fmt.Sprintf("%.0f B", n)
-	}
-}
+func SizeText(bytes int64) string { return plan.BytesText(float64(bytes)) }
 
 func nodeName(n plan.Node) string {
 	switch n := n.(type) {

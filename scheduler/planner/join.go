@@ -86,8 +86,8 @@ func (j *joining) broadcast(s side) (*piece, error) {
 	}
 	var all unit
 	note := "join: small side (about %s) sent to every task"
-	if small.bytes <= replicateThreshold && repeatable(small.node) {
-		all, note = mergeAll(small.units), "join: small side (about %s) read by every task"
+	if whole := mergeAll(small.units); whole.bytes() <= replicateThreshold && repeatable(small.node) {
+		all, note = whole, "join: small side (about %s) read by every task"
 	} else {
 		stage, err := j.d.exchange(small, nil, 1)
 		if err != nil {
@@ -107,7 +107,7 @@ func (j *joining) broadcast(s side) (*piece, error) {
 	}
 	p := j.put(left, right, units, j.hashAfter(s, large.hash))
 	p.notes = append(slices.Clip(large.notes), small.notes...)
-	return p.note(note, humanBytes(small.bytes)), nil
+	return p.note(note, plan.BytesText(small.bytes)), nil
 }
 
 // hashAfter maps the large side's partitioning columns to the join's output.
@@ -158,7 +158,7 @@ func (j *joining) partitioned() (*piece, error) {
 	case plan.Full, plan.Mark:
 		// Full: rows without a partner have NULL keys in every partition. Mark is never partitioned.
 	}
-	return j.put(left, right, units, hash).note("join: both sides partitioned on %d key(s)", len(j.leftKeys)), nil
+	return j.put(left, right, units, hash).note("join: both sides partitioned on %s", count(len(j.leftKeys), "key")), nil
 }
 
 func (j *joining) gathered() (*piece, error) {

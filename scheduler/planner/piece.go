@@ -80,7 +80,9 @@ func (p *piece) over(n plan.Node) *piece {
 }
 
 func (p *piece) note(format string, args ...any) *piece {
-	p.notes = append(slices.Clip(p.notes), fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(p.notes, text) {
+		p.notes = append(slices.Clip(p.notes), text)
+	}
 	return p
 }
 
@@ -167,6 +169,9 @@ func (d *distributor) addStage(p *piece, root plan.Node) plan.StageID {
 		ID: id, Root: root, Units: len(p.units), Notes: p.notes, EstimatedRows: p.rows, EstimatedBytes: p.bytes,
 		Tasks: d.packTasks(p.units), Indeterminate: !determinate(root),
 	}
+	if scanned := d.scanned(root); len(p.units) == 1 && scanned > 0 {
+		stage.Notes = append(slices.Clip(stage.Notes), fmt.Sprintf("scan: %s, read by one task", plan.BytesText(scanned)))
+	}
 	eachLeaf(root, func(n plan.Node, _ plan.LeafID) {
 		if r, ok := n.(*plan.ShuffleRead); ok && !slices.Contains(stage.Inputs, r.Stage) {
 			stage.Inputs = append(stage.Inputs, r.Stage)
@@ -175,6 +180,17 @@ func (d *distributor) addStage(p *piece, root plan.Node) plan.StageID {
 	slices.Sort(stage.Inputs)
 	d.stages = append(d.stages, stage)
 	return id
+}
+
+// scanned is the size of the scans of a fragment.
+func (d *distributor) scanned(root plan.Node) float64 {
+	var total float64
+	eachLeaf(root, func(n plan.Node, id plan.LeafID) {
+		if _, ok := n.(*plan.IcebergScan); ok {
+			total += float64(d.scans[id].Bytes())
+		}
+	})
+	return total
 }
 
 // finish makes the root piece the last stage.

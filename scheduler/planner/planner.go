@@ -29,8 +29,8 @@ const (
 	defaultBroadcastThreshold = 32 << 20
 	// minUnitSize keeps small scans in few units: cutting below it costs more than it gains.
 	minUnitSize = 4 << 20
-	// replicateThreshold is the size up to which a build side made of scans alone is read again by every task instead
-	// of being a stage of its own.
+	// replicateThreshold is the size up to which the scans of a build side made of scans alone are read again by every
+	// task, instead of the side being a stage of its own.
 	replicateThreshold = 2 << 20
 )
 

@@ -220,3 +220,17 @@ func TestAnEmptyTableIsOneUnit(t *testing.T) {
 	require.Len(t, stages, 1)
 	require.Len(t, stages[0].Tasks, 1)
 }
+
+func TestGroupingSetsExchangeStates(t *testing.T) {
+	var ts tables
+	root := countStar(ts.scan("a", 300), col(0), col(1))
+	root.Sets, root.Groupings = [][]int{{0, 1}, {0}, {}}, [][]int{{0}}
+	stages, err := Distribute(root, ts.scans, Options{Slots: 4})
+	require.NoError(t, err)
+	checkReads(t, stages)
+	require.Len(t, stages, 2)
+	partial, ok := stages[0].Root.(*plan.ShuffleWrite).Input.(*plan.Aggregate)
+	require.True(t, ok, Explain(stages))
+	require.Empty(t, partial.Sets)
+	require.Equal(t, root.Schema().Types(), stages[1].Root.Schema().Types())
+}
