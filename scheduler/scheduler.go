@@ -16,6 +16,7 @@ import (
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/engine"
+	"github.com/seracdb/serac/scheduler/journal"
 	"github.com/seracdb/serac/scheduler/sql"
 	"github.com/seracdb/serac/wire"
 )
@@ -23,7 +24,7 @@ import (
 // DefaultSchema is the schema that a new session's unqualified names resolve in.
 const DefaultSchema = "default"
 
-// Options are what a scheduler is made of. The caller owns Catalog, Cluster and Binder and closes them afterwards.
+// Options are what a scheduler is made of. The caller owns Catalog, Cluster, Binder and Journal and closes them afterwards.
 type Options struct {
 	Catalog *catalog.Catalog
 	Cluster *cluster.Cluster
@@ -31,7 +32,9 @@ type Options struct {
 	Query   QueryOptions
 	// CanShuffle says whether values of a type survive a shuffle file exactly; nil: all do.
 	CanShuffle func(plan.Type) bool
-	Logger     *slog.Logger
+	// Journal notes writes under way; nil: files of a write that a crash cuts off stay.
+	Journal *journal.Journal
+	Logger  *slog.Logger
 }
 
 // Scheduler is Serac's engine. It is safe for concurrent use.

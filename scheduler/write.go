@@ -17,6 +17,7 @@ import (
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/engine"
 	"github.com/seracdb/serac/scheduler/sql"
+	"github.com/seracdb/serac/wire"
 )
 
 func (st *statement) insert(ctx context.Context, p *sql.Insert) (engine.Execution, error) {
@@ -25,7 +26,7 @@ func (st *statement) insert(ctx context.Context, p *sql.Insert) (engine.Executio
 		if err != nil {
 			return nil, 0, err
 		}
-		n, err := st.runWrite(ctx, e, prepared)
+		n, err := st.journaled(prepared.table, false, func() (int64, error) { return st.runWrite(ctx, e, prepared) })
 		return nil, n, err
 	}), nil
 }
@@ -197,9 +198,17 @@ func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *prepared
 		if !errors.Is(err, commit.ErrUnknownOutcome) {
 			st.deleteFiles(ctx, w.table, dataFilePaths(outcome.DataFiles))
 		}
-		return 0, fmt.Errorf("commit to %s: %w", strings.Join(w.table.Identifier(), "."), err)
+		return 0, commitError(err)
 	}
 	return n, nil
+}
+
+// commitError types what a commit says: that others were faster, or have dropped the table, is no fault of the engine's.
+func commitError(err error) error {
+	if errors.Is(err, commit.ErrConflict) || errors.Is(err, commit.ErrBadFile) {
+		return wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
+	}
+	return catalogError(err)
 }
 
 func dataFilePaths(files []*seracv1.DataFile) []string {
@@ -268,12 +277,17 @@ func (st *statement) runCreateTableAs(ctx context.Context, e *taskExecution, p *
 	if err != nil || p.NoData {
 		return 0, err
 	}
+	return st.journaled(t, true, func() (int64, error) { return st.fill(ctx, e, t, p.Query) })
+}
+
+// fill writes a query's rows to the table that the statement has made.
+func (st *statement) fill(ctx context.Context, e *taskExecution, t *catalog.Table, query string) (int64, error) {
 	st.tables.pin(t)
-	targets := make([]int, len(columns))
+	targets := make([]int, len(t.Columns()))
 	for i := range targets {
 		targets[i] = i
 	}
-	w, err := st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, p.Query, len(columns)))
+	w, err := st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, query, len(targets)))
 	var n int64
 	if err == nil {
 		n, err = st.runWrite(ctx, e, w)
@@ -281,12 +295,25 @@ func (st *statement) runCreateTableAs(ctx context.Context, e *taskExecution, p *
 	if err == nil || errors.Is(err, commit.ErrUnknownOutcome) {
 		return n, err
 	}
-	dropCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer cancel()
-	if dropErr := st.opts.Catalog.DropTable(dropCtx, joinSchema(t.Identifier()), t.Name(), true); dropErr != nil {
+	if dropErr := st.dropMade(ctx, t); dropErr != nil {
 		err = errors.Join(err, fmt.Errorf("the table was made and could not be dropped again: %w", dropErr))
 	}
 	return 0, err
+}
+
+// dropMade drops a table that the statement has made, unless others have dropped it, and perhaps made their own of that
+// name, in the meantime.
+func (st *statement) dropMade(ctx context.Context, t *catalog.Table) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	fresh, err := st.opts.Catalog.Reload(ctx, t)
+	if err == nil && fresh.Iceberg().Metadata().TableUUID() == t.Iceberg().Metadata().TableUUID() {
+		err = st.opts.Catalog.DropTable(ctx, joinSchema(t.Identifier()), t.Name(), true)
+	}
+	if errors.Is(err, catalog.ErrNoTable) || errors.Is(err, catalog.ErrNoNamespace) {
+		return nil
+	}
+	return err
 }
 
 // ctasColumns are the new table's columns: the query's, in types that Iceberg can store.

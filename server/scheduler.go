@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,6 +23,7 @@ import (
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/flightsql"
+	"github.com/seracdb/serac/scheduler/journal"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -35,6 +37,13 @@ type Options struct {
 	OnAttach func()
 }
 
+func (o Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.Default()
+	}
+	return o.Logger
+}
+
 // missedHeartbeats is how many heartbeats an executor may miss before it counts as lost.
 const missedHeartbeats = 4
 
@@ -43,10 +52,18 @@ type Scheduler struct {
 	catalog *catalog.Catalog
 	binder  *bind.Binder
 	cluster *cluster.Cluster
+	engine  *scheduler.Scheduler
+	journal *journal.Journal
 	front   *flightsql.Server
 
 	clients, executors net.Listener
 	control            *grpc.Server
+
+	// cutOff are the writes of schedulers that were killed, and patience is how long their executors may still be at them.
+	cutOff     []journal.Entry
+	patience   time.Duration
+	recovering sync.WaitGroup
+	stop       context.CancelFunc // of the recovery; nil before Serve
 }
 
 // link is how scheduler and executor of one process reach each other; nil for the network.
@@ -82,10 +99,16 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	if s.catalog, err = OpenCatalog(ctx, cfg, o.DataDir); err != nil {
 		return nil, err
 	}
+	if err := s.openJournal(cfg, o); err != nil {
+		return nil, err
+	}
+	if inProcess == nil {
+		s.patience = clusterOptions.Lease
+	}
 	s.binder = bind.New(2 * runtime.GOMAXPROCS(0))
 	s.cluster = cluster.New(clusterOptions)
-	engine := scheduler.New(scheduler.Options{
-		Catalog: s.catalog, Cluster: s.cluster, Binder: s.binder, Logger: o.Logger,
+	s.engine = scheduler.New(scheduler.Options{
+		Catalog: s.catalog, Cluster: s.cluster, Binder: s.binder, Journal: s.journal, Logger: o.Logger,
 		CanShuffle: func(t plan.Type) bool { _, ok := shuffle.Carrier(t); return ok },
 		Query: scheduler.QueryOptions{
 			Timeout:               time.Duration(cfg.Query.TimeoutSecs) * time.Second,
@@ -97,10 +120,21 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 			MaxResultRows:         cfg.Query.MaxResultRows,
 		},
 	})
-	s.front = flightsql.New(engine, flightsql.Options{Version: o.Version, Logger: o.Logger})
+	s.front = flightsql.New(s.engine, flightsql.Options{Version: o.Version, Logger: o.Logger})
 	s.control = grpc.NewServer(grpc.MaxRecvMsgSize(maxControlMessage))
 	s.cluster.Register(s.control)
 	return s, nil
+}
+
+// openJournal opens the journal of writes in the data directory.
+func (s *Scheduler) openJournal(cfg *config.Config, o Options) (err error) {
+	s.journal, s.cutOff, err = journal.Open(filepath.Join(o.DataDir, "writes"))
+	if err != nil && cfg.Catalog.Type != catalog.TypeSQLite {
+		// A scheduler of another catalog may have no disk to write to.
+		o.logger().Warn("writes that are cut off will leave files behind", "error", err)
+		return nil
+	}
+	return err
 }
 
 // maxControlMessage bounds what an executor may send in one message; senders split well below it.
@@ -125,6 +159,18 @@ func (s *Scheduler) Serve(ctx context.Context) error {
 
 // serve is Serve without closing what the statements have needed, executors among it.
 func (s *Scheduler) serve(ctx context.Context) error {
+	var recovery context.Context
+	recovery, s.stop = context.WithCancel(ctx)
+	s.recovering.Go(func() {
+		if len(s.cutOff) == 0 {
+			return
+		}
+		select {
+		case <-time.After(s.patience):
+			s.engine.Recover(recovery, s.cutOff)
+		case <-recovery.Done():
+		}
+	})
 	failed := make(chan error, 2)
 	go func() { failed <- s.front.Serve(s.clients) }()
 	go func() { failed <- s.control.Serve(s.executors) }()
@@ -160,6 +206,12 @@ func (s *Scheduler) Close() error {
 			}
 		}
 	}
+	if s.stop != nil {
+		s.stop()
+	}
+	s.recovering.Wait()
+	errs = append(errs, s.journal.Close())
+	s.journal = nil
 	if s.binder != nil {
 		errs = append(errs, s.binder.Close())
 		s.binder = nil

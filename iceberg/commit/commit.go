@@ -175,6 +175,12 @@ func (l *loop) load(ctx context.Context) (*catalog.Table, error) {
 	}
 }
 
+// Committed says whether a commit of that id stands among the table's snapshots.
+func Committed(t *catalog.Table, id string) bool {
+	_, found := find(t, id)
+	return found
+}
+
 // find looks for a commit by its id among the snapshots, the latest first.
 func find(t *catalog.Table, id string) (Result, bool) {
 	snapshots := t.Iceberg().Metadata().Snapshots()

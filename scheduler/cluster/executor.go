@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -116,6 +117,13 @@ func (c *Cluster) takeQueue(e *executor) (messages []outgoing, leaving bool) {
 	return messages, e.leaving
 }
 
+// connectTimeout bounds one attempt to connect to an executor's Flight service. Without it a host that drops packets would
+// cost each of its results 20 s before they are made elsewhere.
+const connectTimeout = 5 * time.Second
+
+// reconnect is short: an executor that cannot be reached at all is noticed by its lease.
+var reconnect = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: connectTimeout}
+
 // flightClient connects to the executor's Flight service, once.
 func (c *Cluster) flightClient(e *executor) (flight.FlightServiceClient, error) {
 	if e.lost {
@@ -125,6 +133,7 @@ func (c *Cluster) flightClient(e *executor) (flight.FlightServiceClient, error) 
 		conn, err := grpc.NewClient("passthrough:///"+e.info.FlightAddress,
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return c.o.Dial(ctx, address) }),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: connectTimeout}),
 			// One row may be large; the executor cuts batches of more than one row to about 1 MiB.
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
 		if err != nil {

@@ -2,7 +2,9 @@ package process
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -66,6 +68,29 @@ func (c *Cluster) AddExecutor(env ...string) *Process {
 	p.Await(`(ready.*attached)`)
 	c.Executors = append(c.Executors, p)
 	return p
+}
+
+// RestartScheduler ends the scheduler with a signal and starts it again at the same addresses. It waits until the
+// executors are attached again.
+func (c *Cluster) RestartScheduler(signal syscall.Signal) {
+	c.tb.Helper()
+	c.Server.Signal(signal)
+	if _, err := c.Server.Wait(30 * time.Second); err != nil {
+		c.tb.Fatal(err)
+	}
+	env := append([]string{}, c.env...)
+	for key, address := range map[string]string{"FLIGHT_SQL": c.Address, "EXECUTOR": c.control} {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			c.tb.Fatal(err)
+		}
+		env = append(env, "SERAC_SCHEDULER__"+key+"_PORT="+port)
+	}
+	c.Server = Start(c.tb, env, "scheduler", "--data-dir", c.dataDir)
+	c.Server.Await(`(ready.*flight_sql=.*)`)
+	for _, e := range c.Executors {
+		e.Await(`(ready.*attached)`)
+	}
 }
 
 // Stop stops everything with SIGTERM and reports a process that does not go in time.
