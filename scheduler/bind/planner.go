@@ -15,6 +15,10 @@ import (
 // that compares texts with BLOBs.
 const disabledOptimizers = "column_lifetime,compressed_materialization,sum_rewriter,regex_range"
 
+// plannerMemory bounds what DuckDB's own buffers take of the scheduler's memory while it plans one statement, in bytes.
+// Values of constant expressions are not among them.
+const plannerMemory = 1 << 30
+
 // planner is one DuckDB that parses and binds. One statement uses it at a time.
 type planner struct {
 	db   *duckdb.DB
@@ -32,7 +36,7 @@ type planner struct {
 }
 
 func newPlanner(ctx context.Context) (*planner, error) {
-	db, err := duckdb.Open(ctx, duckdb.Options{Threads: 1, Settings: map[string]string{"disabled_optimizers": disabledOptimizers}})
+	db, err := duckdb.Open(ctx, duckdb.Options{Threads: 1, MemoryLimit: plannerMemory, Settings: map[string]string{"disabled_optimizers": disabledOptimizers}})
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -30,21 +28,6 @@ type Options struct {
 	// Listener hears of every Event, after the log. It is called in order, under the cluster's lock: it must be quick and
 	// must not call the cluster.
 	Listener func(Event)
-}
-
-// Validate reports every fault at once.
-func (o Options) Validate() error {
-	var errs []error
-	if o.Lease < 0 || o.NoExecutorTimeout < 0 || o.HoldBackTime < 0 {
-		errs = append(errs, errors.New("a time is negative"))
-	}
-	if o.HoldBackBytes < 0 {
-		errs = append(errs, errors.New("HoldBackBytes is negative"))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("cluster options: %w", err)
-	}
-	return nil
 }
 
 func (o Options) withDefaults() Options {
