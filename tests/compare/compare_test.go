@@ -15,7 +15,9 @@ func row(text string, f float64) []Cell {
 	return []Cell{{Text: text}, {IsFloat: true, Float: f}}
 }
 
-func nullNumber(text string) []Cell { return []Cell{{Text: text}, {Null: true}} }
+func number(f float64, text string) []Cell { return []Cell{{IsFloat: true, Float: f}, {Text: text}} }
+
+func noNumber(text string) []Cell { return []Cell{{Null: true}, {Text: text}} }
 
 func TestDiff(t *testing.T) {
 	null := []Cell{{Null: true}, {Null: true}}
@@ -32,7 +34,7 @@ func TestDiff(t *testing.T) {
 		"too far apart":             {result(row("x", 1)), result(row("x", 1.0001)), nil, false},
 		"NaN is NaN":                {result(row("x", math.NaN())), result(row("x", math.NaN())), nil, true},
 		"NULL is not empty":         {result(row("", 0)), result(null), nil, false},
-		"NULL beside a number":      {result(row("x", 1), nullNumber("x"), row("w", 2)), result(nullNumber("x"), row("w", 2), row("x", 1)), nil, true},
+		"NULL among numbers":        {result(number(1, "a"), noNumber("b"), number(2, "c")), result(noNumber("b"), number(2, "c"), number(1, "a")), nil, true},
 		"a row twice":               {result(row("x", 1), row("y", 1)), result(row("x", 1), row("x", 1)), nil, false},
 		"a row less":                {result(row("x", 1)), result(), nil, false},
 	} {
