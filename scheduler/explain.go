@@ -136,7 +136,7 @@ func (x *explanation) render(format string) (string, error) {
 	var b strings.Builder
 	if x.planned.why != "" {
 		fmt.Fprintf(&b, "Runs whole in one task: %s\n\n", x.planned.why)
-	} else if x.undistributed != nil {
+	} else if x.undistributed != nil && len(x.planned.stages) > 1 { // a single stage is the plan
 		fmt.Fprintf(&b, "Plan\n%s\n", indent(plan.Explain(x.undistributed)))
 	}
 	b.WriteString(planner.Explain(x.planned.stages))

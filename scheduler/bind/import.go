@@ -247,6 +247,9 @@ func (im *importer) projection(op *opJSON, in imported) (imported, error) {
 	names := make([]string, len(list))
 	for i, e := range list {
 		names[i] = displayName(e.Alias)
+		if _, column := exprs[i].(*plan.ColumnRef); column && strings.Trim(names[i], "0123456789") == "" {
+			names[i] = "" // of GROUP BY 1: the column's own name says more than its position
+		}
 	}
 	return im.simple(op, &plan.Project{Input: in.Node, Exprs: exprs, Names: names})
 }
