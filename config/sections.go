@@ -26,6 +26,8 @@ type Scheduler struct {
 	ExecutorHost string `toml:"executor_host" default:"127.0.0.1"`
 	// Port to listen on for executors; 0 takes a free one.
 	ExecutorPort int `toml:"executor_port" default:"50050"`
+	// Seconds that running statements have to end once the process is told to stop; after that they are cancelled.
+	DrainTimeoutSecs int `toml:"drain_timeout_secs" default:"20"`
 }
 
 // Executor is one executor's own settings.

@@ -101,6 +101,7 @@ func (c *Config) Validate() error {
 		fault("storage.s3_secret_key", "s3_access_key and s3_secret_key must be set together")
 	}
 
+	notNegative("scheduler.drain_timeout_secs", int64(c.Scheduler.DrainTimeoutSecs))
 	notNegative("query.timeout_secs", int64(c.Query.TimeoutSecs))
 	if c.Query.TargetTaskSize <= 0 {
 		fault("query.target_task_size", "must be more than 0")

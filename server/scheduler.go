@@ -59,6 +59,9 @@ type Scheduler struct {
 	clients, executors net.Listener
 	control            *grpc.Server
 
+	// drainTimeout is how long statements may go on once the process has been told to stop.
+	drainTimeout time.Duration
+
 	// cutOff are the writes of schedulers that were killed, and patience is how long their executors may still be at them.
 	cutOff     []journal.Entry
 	patience   time.Duration
@@ -78,7 +81,7 @@ func NewScheduler(ctx context.Context, cfg *config.Config, o Options) (*Schedule
 }
 
 func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess *link) (_ *Scheduler, err error) {
-	s := &Scheduler{}
+	s := &Scheduler{drainTimeout: time.Duration(cfg.Scheduler.DrainTimeoutSecs) * time.Second}
 	defer func() {
 		if err != nil {
 			_ = s.Close() // err says why
@@ -149,9 +152,6 @@ func (s *Scheduler) ExecutorAddress() string { return s.executors.Addr().String(
 // Executors is the number of attached executors.
 func (s *Scheduler) Executors() int { return len(s.cluster.Executors()) }
 
-// drainTimeout is how long statements may go on once a process has been told to stop.
-const drainTimeout = 20 * time.Second
-
 // Serve serves until ctx ends, then drains: running statements may end, new ones are refused.
 func (s *Scheduler) Serve(ctx context.Context) error {
 	return errors.Join(s.serve(ctx), s.Close())
@@ -179,7 +179,7 @@ func (s *Scheduler) serve(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drainTimeout)
 	defer cancel()
 	s.front.Shutdown(drain)
 	return nil
