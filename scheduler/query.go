@@ -87,9 +87,9 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 	if write == nil {
 		write = func(n plan.Node) plan.Node { return n }
 	}
-	shape := bound.Plan
-	if shape == nil {
-		shape = bound.Whole
+	var shape plan.Node = bound.Whole
+	if bound.Whole == nil || bound.Plan != nil && st.mayDistribute(bound.Plan) {
+		shape = bound.Plan
 	}
 	if shape == nil {
 		return nil, fmt.Errorf("bind gave neither a plan nor a whole statement: %s", bound.Reason)
@@ -103,7 +103,7 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 	switch {
 	case p.why != "" && bound.Whole != nil:
 		// The text's own leaves carry their own ids: its scans are planned for them.
-		if bound.Plan != nil {
+		if shape != bound.Whole {
 			if scans, err = st.planScans(ctx, bound.Whole); err != nil {
 				return nil, err
 			}
@@ -112,6 +112,11 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 	case p.why != "":
 		p.stages, err = planner.OneTask(write(bound.Plan), scans, p.why)
 	default:
+		if shape != bound.Plan { // an executor has come meanwhile
+			if scans, err = st.planScans(ctx, bound.Plan); err != nil {
+				return nil, err
+			}
+		}
 		p.stages, err = planner.Distribute(write(bound.Plan), scans, st.plannerOptions())
 		var not *planner.NotDistributableError
 		if errors.As(err, &not) {
@@ -121,6 +126,27 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 	}
 	p.planning = time.Since(start)
 	return p, err
+}
+
+// mayDistribute says, from what the tables' snapshots say of their size, whether it is worth planning the scans of the
+// plan. Where it is not, those of the whole statement alone are planned.
+func (st *statement) mayDistribute(root plan.Node) bool {
+	threshold := st.options.DistributionThreshold
+	if threshold == 0 {
+		return true
+	}
+	var most int64
+	plan.Walk(root, func(n plan.Node) bool {
+		if s, ok := n.(*plan.IcebergScan); ok {
+			if t, ok := st.tables.byKey(s.TableKey); ok && t.Bytes() >= 0 {
+				most += t.Bytes()
+			} else {
+				most += threshold // unknown: look at the files
+			}
+		}
+		return true
+	})
+	return most >= threshold && len(st.opts.Cluster.Executors()) != 1
 }
 
 // whole says why a statement runs whole in one task, or "" when it is worth distributing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,23 @@ func (st *statement) planInsert(ctx context.Context, p *sql.Insert) (*preparedWr
 	if err != nil {
 		return nil, err
 	}
+	if err := checkDefaults(t, targets); err != nil {
+		return nil, err
+	}
 	return st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, text, len(source)))
+}
+
+// checkDefaults refuses to write NULL to a column whose rows the table's schema gives another default (format version 3).
+func checkDefaults(t *catalog.Table, targets []int) error {
+	for i, c := range t.Columns() {
+		if slices.Contains(targets, i) {
+			continue
+		}
+		if f, ok := t.Schema().FindFieldByID(int(c.FieldID)); ok && f.WriteDefault != nil {
+			return statementError("column %q has a default value, which INSERT does not fill in yet: name the column", c.Name)
+		}
+	}
+	return nil
 }
 
 // insertTargets says for each source column which of the table's columns it goes to.
@@ -181,7 +198,7 @@ func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *prepared
 	run := st.opts.Cluster.Run(ctx, spec, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	e.follow(run)
 	outcome, err := run.Wait(ctx)
-	if run.Progress().Retries > 0 {
+	if run.Progress().Retries > 0 || err != nil {
 		// An executor may have been lost between putting a file in place and saying so.
 		defer st.sweep(ctx, w.table, outcome)
 	}
