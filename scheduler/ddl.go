@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	ice "github.com/apache/iceberg-go"
@@ -141,10 +142,38 @@ func ddlColumns(columns []sql.Column) ([]iceberg.ColumnDef, error) {
 		if err != nil {
 			return nil, statementError("column %s: %w", c.Name, err)
 		}
-		defs[i] = iceberg.ColumnDef{Name: c.Name, Type: t, Nullable: !c.NotNull, Doc: c.Comment}
-		if n := c.Type.FixedLength; n > 0 {
-			defs[i].Iceberg = ice.FixedTypeOf(n)
+		stored, err := iceberg.IcebergType(t, func() int { return 0 })
+		if err != nil {
+			return nil, statementError("column %s: %w", c.Name, err)
 		}
+		defs[i] = iceberg.ColumnDef{Name: c.Name, Iceberg: refine(stored, c.Type), Nullable: !c.NotNull, Doc: c.Comment}
 	}
 	return defs, nil
+}
+
+// refine adds what the plan's types do not say: which nested fields are required, their comments, the length of fixed.
+func refine(t ice.Type, declared sql.Type) ice.Type {
+	switch t := t.(type) {
+	case *ice.ListType:
+		out := *t
+		out.Element, out.ElementRequired = refine(t.Element, *declared.Elem), declared.ElemRequired
+		return &out
+	case *ice.MapType:
+		out := *t
+		out.KeyType, out.ValueType = refine(t.KeyType, *declared.Key), refine(t.ValueType, *declared.Elem)
+		out.ValueRequired = declared.ElemRequired
+		return &out
+	case *ice.StructType:
+		out := *t
+		out.FieldList = slices.Clone(t.FieldList)
+		for i, f := range declared.Fields {
+			field := &out.FieldList[i]
+			field.Type, field.Required, field.Doc = refine(field.Type, f.Type), f.NotNull, f.Comment
+		}
+		return &out
+	}
+	if declared.FixedLength > 0 {
+		return ice.FixedTypeOf(declared.FixedLength)
+	}
+	return t
 }

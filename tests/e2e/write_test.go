@@ -172,13 +172,14 @@ func TestWritesThatFailLeaveNothing(t *testing.T) {
 	client.Query("INSERT INTO source SELECT i, 'v' || i FROM range(1000, 2000) r(i)")
 	client.Query("CREATE TABLE required (i BIGINT NOT NULL, s VARCHAR NOT NULL)")
 	client.Query("CREATE TABLE required_parts (i BIGINT NOT NULL, s VARCHAR NOT NULL) PARTITIONED BY (bucket(4, i))")
-	client.Query("CREATE TABLE nested (i BIGINT, st STRUCT(a BIGINT NOT NULL, b VARCHAR))")
+	client.Query("CREATE TABLE nested (i BIGINT, st STRUCT(a BIGINT NOT NULL, b VARCHAR), li LIST<INT NOT NULL>)")
 	before := dataFiles(t, dataDir)
 	for _, c := range []struct{ sql, says string }{
 		{"INSERT INTO required SELECT * FROM source", "s"},
 		{"INSERT INTO required_parts SELECT * FROM source", "s"},
 		{"INSERT INTO required (i) SELECT i FROM source", "s"},
-		{"INSERT INTO nested SELECT i, {'a': NULL, 'b': s} FROM source", "st"},
+		{"INSERT INTO nested SELECT i, {'a': NULL, 'b': s}, [1] FROM source", "st.a"},
+		{"INSERT INTO nested SELECT i, {'a': 1, 'b': s}, [1, NULL] FROM source", "li"},
 		{"INSERT INTO required SELECT i, error('no ' || i) FROM source", "no "},
 		{"INSERT INTO required SELECT s, s FROM source", "Conversion Error"},
 		{"INSERT INTO required SELECT i FROM source", "2 columns"},
