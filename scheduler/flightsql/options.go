@@ -9,8 +9,11 @@ import (
 type Options struct {
 	// Version is the server's version as clients see it. Default "unknown".
 	Version string
-	// UnfetchedTTL is how long a statement is kept that no client fetches. Default 2 minutes.
+	// UnfetchedTTL is how long a statement that has ended is kept for a client to fetch it. Default 2 minutes.
 	UnfetchedTTL time.Duration
+	// UnclaimedTTL is how long a query goes on that no client fetches or polls: one that was cancelled when its FlightInfo
+	// was on its way to the client, for example, which nobody hears of. Default 30 seconds, at most UnfetchedTTL.
+	UnclaimedTTL time.Duration
 	// DisconnectGrace is how long a statement goes on that nobody is fetching after the connection that started it has
 	// ended, so that another connection may take it over. Default 1 second.
 	DisconnectGrace time.Duration
@@ -31,6 +34,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.UnfetchedTTL == 0 {
 		o.UnfetchedTTL = 2 * time.Minute
+	}
+	if o.UnclaimedTTL == 0 {
+		o.UnclaimedTTL = min(30*time.Second, o.UnfetchedTTL)
 	}
 	if o.DisconnectGrace == 0 {
 		o.DisconnectGrace = time.Second

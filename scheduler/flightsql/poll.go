@@ -56,6 +56,8 @@ func (f *frontDoor) PollFlightInfo(ctx context.Context, desc *flight.FlightDescr
 	if err != nil {
 		return nil, err
 	}
+	st.polled(f.s.o.UnclaimedTTL)
+	defer st.polled(f.s.o.UnclaimedTTL)
 	wait := time.NewTimer(f.s.o.PollWait)
 	defer wait.Stop()
 	ready := st.ready

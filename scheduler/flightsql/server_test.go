@@ -408,6 +408,21 @@ func TestSQLDriver(t *testing.T) {
 	require.EqualValues(t, 6, n)
 }
 
+// A query that runs and that nobody asks for ends soon, and goes on for as long as somebody polls.
+func TestUnclaimedQueriesEnd(t *testing.T) {
+	e, address := serve(t, Options{PollWait: time.Millisecond, UnclaimedTTL: 200 * time.Millisecond})
+	c := dial(t, address)
+	ctx := testContext(t)
+	poll, err := c.ExecutePoll(ctx, "HANG", nil)
+	require.NoError(t, err)
+	for start := time.Now(); time.Since(start) < 500*time.Millisecond; {
+		poll, err = c.ExecutePoll(ctx, "", poll.FlightDescriptor)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 0, e.closed.Load())
+	require.Eventually(t, func() bool { return e.closed.Load() == 1 }, 5*time.Second, time.Millisecond)
+}
+
 func TestPollAndCancel(t *testing.T) {
 	e, address := serve(t, Options{PollWait: 20 * time.Millisecond})
 	c := dial(t, address)

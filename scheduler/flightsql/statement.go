@@ -203,7 +203,7 @@ func (s *Server) start(ctx context.Context, session *engine.Session, text string
 	conn := connectionOf(ctx)
 	conn.add(st)
 	if st.isQuery {
-		s.statements.expireAfter(st, s.o.UnfetchedTTL, false)
+		s.statements.expireAfter(st, s.o.UnclaimedTTL, false)
 	}
 	go func() {
 		st.pump()
@@ -244,6 +244,20 @@ func (r *statements) add(st *statement) bool {
 func (r *statements) end(st *statement) {
 	r.unbusy(st)
 	r.expireAfter(st, r.o.UnfetchedTTL, true)
+}
+
+// polled notes that a client still asks for a statement: it has its time before it again.
+func (st *statement) polled(ttl time.Duration) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	select {
+	case <-st.ended:
+		return // it has another time to live
+	default:
+	}
+	if !st.fetched && st.expiry != nil && st.expiry.Stop() {
+		st.expiry.Reset(ttl)
+	}
 }
 
 // expireAfter ends a statement that nobody has begun to fetch after the time. Statements that are over are forgotten.

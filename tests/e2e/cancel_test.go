@@ -78,18 +78,25 @@ func TestCancelledStatementsStop(t *testing.T) {
 				continue // by turns, for the sake of time
 			}
 			sql, what := endless[name], name+", "+setting
-			c := cluster.Connect(t)
-			c.Query("USE loss")
-			if setting == "distributed" {
-				distributeAlways(c)
+			connect := func() *process.Client {
+				c := cluster.Connect(t)
+				c.Query("USE loss")
+				if setting == "distributed" {
+					distributeAlways(c)
+				}
+				return c
 			}
 			for _, after := range []time.Duration{20 * time.Millisecond, 400 * time.Millisecond} {
+				c := connect()
 				ctx, cancel := context.WithTimeout(context.Background(), after)
 				_, err := c.Run(ctx, sql)
 				cancel()
 				require.Error(t, err, what)
+				// If the FlightInfo was on its way to the client just then, it is the connection's end that the server sees.
+				require.NoError(t, c.Close())
 				idle(t, cluster, what)
 			}
+			c := connect()
 			c.Query("SET timeout_secs = 1")
 			start := time.Now()
 			_, err := c.Run(context.Background(), sql)
