@@ -53,7 +53,7 @@ var partitionings = map[string]string{
 	"month":     "month(ts)",
 	"day":       "bucket(2, id), day(tz)",
 	"hour":      "truncate(1000, id), hour(ts)",
-	"decimals":  "bucket(3, dec), truncate(50, dec)",
+	"decimals":  "bucket(3, dec), truncate(50000, dec)",
 	"binary":    "bin, bucket(2, u)",
 	"date":      "dt",
 	"nullables": "b",
