@@ -142,6 +142,9 @@ func (b *Both) Serve(ctx context.Context) error {
 	return errors.Join(err, runErr, b.Close())
 }
 
+// OpenConns is the number of DuckDB connections open for tasks; tests look for leaks with it.
+func (b *Both) OpenConns() int { return b.executor.OpenConns() }
+
 // Close stops both at once.
 func (b *Both) Close() error {
 	return errors.Join(b.executor.Close(), b.Scheduler.Close())

@@ -20,7 +20,7 @@ import (
 )
 
 // inProcess runs `serac serve` inside the test, where its goroutines and files can be counted.
-func inProcess(t *testing.T, dataDir string) (cluster *process.Cluster, stop func()) {
+func inProcess(t *testing.T, dataDir string) (cluster *process.Cluster, conns func() int, stop func()) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Scheduler.FlightSQLPort = 0
@@ -29,7 +29,7 @@ func inProcess(t *testing.T, dataDir string) (cluster *process.Cluster, stop fun
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- both.Serve(ctx) }()
-	return &process.Cluster{Address: both.FlightSQLAddress()}, func() {
+	return &process.Cluster{Address: both.FlightSQLAddress()}, both.OpenConns, func() {
 		cancel()
 		require.NoError(t, <-done)
 	}
@@ -56,10 +56,10 @@ func count(t *testing.T, spill string) counts {
 }
 
 // TestNothingLeaks: two clients, twenty small queries at once, a long one cancelled, a client that goes away in the middle
-// of a result. Afterwards goroutines, open files and shuffle files are as before.
+// of a result. Afterwards goroutines, open files, DuckDB connections and shuffle files are as before.
 func TestNothingLeaks(t *testing.T) {
 	dataDir := t.TempDir()
-	cluster, stop := inProcess(t, dataDir)
+	cluster, conns, stop := inProcess(t, dataDir)
 	defer stop()
 	setUp := cluster.Connect(t)
 	setUp.Query("CREATE SCHEMA l")
@@ -135,6 +135,7 @@ func TestNothingLeaks(t *testing.T) {
 	require.LessOrEqual(t, after.goroutines, before.goroutines+5, "goroutines")
 	require.LessOrEqual(t, after.files, before.files+5, "open files")
 	require.Empty(t, after.spilled, "shuffle files")
+	require.Zero(t, conns(), "DuckDB connections")
 }
 
 // settle waits until the counts are no higher than a goal, or have not fallen for a while.

@@ -90,5 +90,6 @@ func TestExecutorKilledDuringInsert(t *testing.T) {
 		cluster.AddExecutor()
 		result := client.Query("SELECT count(*), count(DISTINCT i) FROM target")
 		require.Equal(t, []compare.Cell{{Text: []string{"2000000", "3000000", "4000000"}[i]}, {Text: "1000000"}}, result.Rows[0])
+		require.Empty(t, orphans(t, openCatalog(t, dataDir), dataDir), "killed after %s", after)
 	}
 }
