@@ -290,11 +290,40 @@ func (st *statement) runCreateTableAs(ctx context.Context, e *taskExecution, p *
 	if err != nil {
 		return 0, err
 	}
-	t, err := st.createTable(ctx, p.Name, columns, p.TableOptions)
+	t, err := st.makeTable(ctx, p, columns)
 	if err != nil || p.NoData {
 		return 0, err
 	}
 	return st.journaled(t, true, func() (int64, error) { return st.fill(ctx, e, t, p.Query) })
+}
+
+// makeTable makes the table of a CREATE TABLE AS. A statement that ends while the catalog is at it does not wait (rule
+// 25), but a catalog that goes on all the same must not leave the table behind: it is dropped then.
+func (st *statement) makeTable(ctx context.Context, p *sql.CreateTableAs, columns []iceberg.ColumnDef) (*catalog.Table, error) {
+	type result struct {
+		table *catalog.Table
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		t, err := st.createTable(ctx, p.Name, columns, p.TableOptions)
+		done <- result{t, err}
+	}()
+	select {
+	case r := <-done:
+		return r.table, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				if err := st.dropMade(ctx, r.table); err != nil {
+					st.log.Warn("the table of a cancelled statement was left behind", "statement", st.id, "table", tableKey(r.table), "error", err)
+				}
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
 }
 
 // fill writes a query's rows to the table that the statement has made.

@@ -96,6 +96,8 @@ func TestCancelledStatementsStop(t *testing.T) {
 				require.NoError(t, c.Close())
 				idle(t, cluster, what)
 			}
+			// The client is gone before the server has taken back what the statement made.
+			require.Eventually(t, func() bool { return len(client.Query("SHOW TABLES FROM loss LIKE 'made'").Rows) == 0 }, 10*time.Second, 50*time.Millisecond, what)
 			c := connect()
 			c.Query("SET timeout_secs = 1")
 			start := time.Now()
