@@ -198,8 +198,9 @@ func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *prepared
 	run := st.opts.Cluster.Run(ctx, spec, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	e.follow(run)
 	outcome, err := run.Wait(ctx)
-	if run.Progress().Retries > 0 || err != nil {
-		// An executor may have been lost between putting a file in place and saying so.
+	if outcome == nil && run.Progress().Retries > 0 || outcome != nil && len(outcome.Abandoned) > 0 {
+		// An executor may have been lost between putting a file in place and saying so. Listing a large table's location
+		// takes long, so nothing else is a reason to.
 		defer st.sweep(ctx, w.table, outcome)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ type Run struct {
 	results results
 }
 
-// Outcome is what a job that ended well leaves behind.
+// Outcome is what a job leaves behind. One that failed has no data files to commit.
 type Outcome struct {
 	// DataFiles are those of the write stages, each task's once, in stage and task order.
 	DataFiles []*seracv1.DataFile
@@ -139,8 +139,8 @@ func fragmentSize(s *job.Stage) int {
 // ID is the job's id.
 func (r *Run) ID() string { return r.spec.ID }
 
-// Wait waits for the job's end and returns what it left behind, or its error (a *wire.Failure). A job with result stages
-// ends only when its rows are fetched: call Next. That ctx ends does not end the job.
+// Wait waits for the job's end and returns what it left behind, with its error (a *wire.Failure) when it failed. A job with
+// result stages ends only when its rows are fetched: call Next. That ctx ends does not end the job; the Outcome is nil then.
 func (r *Run) Wait(ctx context.Context) (*Outcome, error) {
 	select {
 	case <-r.done:
@@ -235,7 +235,7 @@ func (c *Cluster) apply(r *Run, actions []job.Action) {
 		case job.Finished:
 			c.finish(r, &Outcome{DataFiles: a.DataFiles, Abandoned: a.Abandoned}, nil)
 		case job.Failed:
-			c.finish(r, nil, wire.ErrorFrom(a.Failure))
+			c.finish(r, &Outcome{Abandoned: a.Abandoned}, wire.ErrorFrom(a.Failure))
 		case job.CleanUp:
 			for _, id := range a.Executors {
 				if e := c.executors[id]; e != nil {
