@@ -26,6 +26,9 @@ type Scheduler struct {
 	ExecutorHost string `toml:"executor_host" default:"127.0.0.1"`
 	// Port to listen on for executors; 0 takes a free one.
 	ExecutorPort int `toml:"executor_port" default:"50050"`
+	// A table's metadata up to this size travels to the executors with each plan that names the table; larger metadata (about
+	// 0.7 KB a snapshot) is read by them from its location, once. 0 means that it never travels.
+	InlineMetadataLimit Bytes `toml:"inline_metadata_limit" default:"64KiB"`
 	// Seconds that running statements have to end once the process is told to stop; after that they are cancelled.
 	DrainTimeoutSecs int `toml:"drain_timeout_secs" default:"20"`
 }

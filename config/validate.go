@@ -13,6 +13,9 @@ import (
 // MaxShufflePartitions is the most partitions of a shuffle: a task has a file open for each while it writes them.
 const MaxShufflePartitions = 4096
 
+// MaxInlineMetadata is the largest inline_metadata_limit, in bytes: a plan names several tables, and its message is not split.
+const MaxInlineMetadata = 512 << 10
+
 // Validate reports every fault at once.
 func (c *Config) Validate() error {
 	var faults []error
@@ -101,6 +104,9 @@ func (c *Config) Validate() error {
 		fault("storage.s3_secret_key", "s3_access_key and s3_secret_key must be set together")
 	}
 
+	if limit := c.Scheduler.InlineMetadataLimit; limit < 0 || limit > MaxInlineMetadata {
+		fault("scheduler.inline_metadata_limit", "%s is not from 0 to %s: messages to executors stay small", limit, Bytes(MaxInlineMetadata))
+	}
 	notNegative("scheduler.drain_timeout_secs", int64(c.Scheduler.DrainTimeoutSecs))
 	notNegative("query.timeout_secs", int64(c.Query.TimeoutSecs))
 	if c.Query.TargetTaskSize <= 0 {

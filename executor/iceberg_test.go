@@ -19,6 +19,7 @@ import (
 	"github.com/seracdb/serac/iceberg/scan"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
 )
 
 // newTable makes the table ns.t (id BIGINT, name VARCHAR) in a catalog of its own.
@@ -274,4 +275,19 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	require.Equal(t, seracv1.FailureKind_FAILURE_KIND_CANCELLED, n.awaitFailure(task).GetKind())
 	require.Empty(t, dataFilesOf(t, handle))
 	require.Empty(t, n.diskUse())
+}
+
+// TestReadOnlyTableIsNotWritten: a fragment that writes to a table which came as one to read fails, and leaves no file.
+func TestReadOnlyTableIsNotWritten(t *testing.T) {
+	_, handle := newTable(t)
+	n := start(t, newScheduler(t))
+	described := *handle.Wire()
+	described.ReadOnly = true
+	task := id("j", 0, 0)
+	n.send(&seracv1.AttachResponse{Message: &seracv1.AttachResponse_Launch{Launch: &seracv1.TaskLaunch{
+		Id: task, Fragment: encode(t, writeOf(handle, idsAndNames(10)), &described),
+		Assignments: []*seracv1.LeafAssignment{constant(1)},
+	}}})
+	require.Contains(t, n.awaitFailure(task).GetMessage(), wire.ErrReadOnly.Error())
+	require.NoDirExists(t, filepath.Join(handle.Iceberg().Location(), "data"))
 }

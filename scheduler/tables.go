@@ -129,28 +129,32 @@ func (p *pinned) byKey(key string) (*catalog.Table, bool) {
 	return t, ok
 }
 
-// wireTables are the tables that a fragment names, as they travel.
+// wireTables are the tables that a fragment names, as they travel: each once, however many scans name it (rule 4), and
+// read-only unless the fragment itself writes to it.
 func (p *pinned) wireTables(root plan.Node) ([]*wire.Table, error) {
 	var out []*wire.Table
-	seen := map[string]bool{}
+	seen := map[string]*wire.Table{}
 	var visit func(n plan.Node) error
 	visit = func(n plan.Node) error {
-		key := ""
+		key, writes := "", false
 		switch n := n.(type) {
 		case *plan.IcebergScan:
 			key = n.TableKey
 		case *plan.IcebergWrite:
-			key = n.TableKey
+			key, writes = n.TableKey, true
 		}
-		if key != "" && !seen[key] {
-			seen[key] = true
+		if key != "" && seen[key] == nil {
 			t, ok := p.byKey(key)
 			if !ok {
 				return errors.New("table " + key + " is not pinned")
 			}
 			w := *t.Wire()
-			w.Key = key
+			w.Key, w.ReadOnly = key, true
+			seen[key] = &w
 			out = append(out, &w)
+		}
+		if writes {
+			seen[key].ReadOnly = false
 		}
 		for _, c := range n.Children() {
 			if err := visit(c); err != nil {

@@ -236,7 +236,10 @@ func listen(setting, host string, port int) (net.Listener, error) {
 func OpenCatalog(ctx context.Context, cfg *config.Config, dataDir string) (*catalog.Catalog, error) {
 	c := catalog.Config{
 		Name: cfg.Catalog.Name, Type: cfg.Catalog.Type, URI: cfg.Catalog.URI, Warehouse: cfg.Catalog.Warehouse,
-		FileIO: fileIO(cfg.Storage), Properties: catalogProperties(cfg.Catalog),
+		FileIO: fileIO(cfg.Storage), Properties: catalogProperties(cfg.Catalog), InlineMetadata: int(cfg.Scheduler.InlineMetadataLimit),
+	}
+	if c.InlineMetadata == 0 {
+		c.InlineMetadata = -1 // never
 	}
 	if c.Type == catalog.TypeSQLite {
 		if c.URI == "" {

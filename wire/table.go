@@ -25,7 +25,8 @@ type Table struct {
 	// MetadataLocation names the metadata file; it is immutable, so it also names what was read from it.
 	MetadataLocation string
 	FileIO           FileIO
-	// ReadOnly tables serve scans alone.
+	// ReadOnly says that the plan only reads the table: the rebuilt table's storage refuses to write and to delete, and an
+	// executor refuses to write data files to it.
 	ReadOnly bool
 	// FormatVersion is the table format's version, 1 to 3.
 	FormatVersion int

@@ -38,13 +38,13 @@ func live(m table.Metadata, location string) *table.Table {
 	return table.New(table.Identifier{"ns", "t"}, m, location, icebergio.LoadFSFunc(nil, location), nil)
 }
 
-func TestTableCrossesTheWire(t *testing.T) {
+func TestRule4TableCrossesTheWire(t *testing.T) {
 	m, location := written(t, nil)
 	for _, inline := range []int{0, -1, 10} {
 		w, err := NewTable("k", "cat", live(m, location), secretFileIO(), inline)
 		require.NoError(t, err)
 		require.Equal(t, inline == 0, w.Metadata != nil, "inline up to %d bytes", inline)
-		w.ReadOnly = true
+		w.ReadOnly = inline == 10
 		b, err := proto.Marshal(w.Proto())
 		require.NoError(t, err)
 		p := &seracv1.Table{}
@@ -63,6 +63,10 @@ func TestTableCrossesTheWire(t *testing.T) {
 		tx := rebuilt.NewTransaction()
 		require.NoError(t, tx.SetProperties(iceberg.Properties{"a": "b"}))
 		_, err = tx.Commit(t.Context())
+		if w.ReadOnly {
+			require.ErrorContains(t, err, "requires write access")
+			continue
+		}
 		require.ErrorIs(t, err, ErrDetached)
 	}
 }
@@ -149,7 +153,7 @@ func keyed(t *testing.T, location, key string) *Table {
 		FileIO: NewFileIO(map[string]string{"s3.secret-access-key": key})}
 }
 
-func TestMetadataIsReadOncePerLocation(t *testing.T) {
+func TestRule5MetadataIsReadOncePerLocation(t *testing.T) {
 	_, location := written(t, nil)
 	wait := make(chan struct{})
 	tables, reads, opens := counted(wait)
@@ -170,7 +174,7 @@ func TestMetadataIsReadOncePerLocation(t *testing.T) {
 	require.EqualValues(t, 1, opens.Load())
 }
 
-func TestCredentialsAreBoundPerUse(t *testing.T) {
+func TestRule5CredentialsAreBoundPerUse(t *testing.T) {
 	_, location := written(t, nil)
 	tables, reads, opens := counted(nil)
 	right, err := tables.Rebuild(t.Context(), keyed(t, location, "right"))
@@ -194,7 +198,7 @@ func TestCredentialsAreBoundPerUse(t *testing.T) {
 	require.EqualValues(t, 2, opens.Load(), "one storage for each configuration, however often it is asked for")
 }
 
-func TestAnothersFailureIsNotOurs(t *testing.T) {
+func TestRule5AnothersFailureIsNotOurs(t *testing.T) {
 	_, location := written(t, nil)
 	tables, _, _ := counted(nil)
 	_, err := tables.Rebuild(t.Context(), keyed(t, location, "wrong"))
@@ -220,6 +224,43 @@ func TestAnothersFailureIsNotOurs(t *testing.T) {
 			require.NoError(t, err)
 		}()
 		group.Wait()
+	}
+}
+
+// Metadata up to the threshold travels, a byte more does not: the plan's message stays small whatever the table's history.
+func TestRule4InlineThreshold(t *testing.T) {
+	m, location := written(t, nil)
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	for limit, travels := range map[int]bool{len(text): true, len(text) - 1: false, -1: false, 0: len(text) <= DefaultInlineMetadata} {
+		w, err := NewTable("k", "cat", live(m, location), FileIO{}, limit)
+		require.NoError(t, err)
+		require.Equal(t, travels, w.Metadata != nil, "up to %d bytes", limit)
+		if !travels {
+			require.Less(t, proto.Size(w.Proto()), 1000)
+		}
+	}
+	require.Equal(t, 64<<10, DefaultInlineMetadata)
+}
+
+func TestReadOnlyTablesAreNotWritten(t *testing.T) {
+	_, location := written(t, nil)
+	w := keyed(t, location, "")
+	for _, readOnly := range []bool{false, true} {
+		w.ReadOnly = readOnly
+		rebuilt, err := NewTables(TablesOptions{}).Rebuild(t.Context(), w)
+		require.NoError(t, err)
+		fsys, err := rebuilt.FS(t.Context())
+		require.NoError(t, err)
+		_, writes := fsys.(icebergio.WriteFileIO)
+		require.Equal(t, !readOnly, writes)
+		f, err := fsys.Open(location)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		if readOnly {
+			require.ErrorIs(t, fsys.Remove(location), ErrReadOnly)
+			require.FileExists(t, location)
+		}
 	}
 }
 

@@ -65,7 +65,11 @@ func (c *Tables) Rebuild(ctx context.Context, t *Table) (*table.Table, error) {
 		return nil, fmt.Errorf("rebuild table %s: it is encrypted, and executors have no key service", t.Key)
 	}
 	open := func(ctx context.Context) (icebergio.IO, error) {
-		return c.opener.Open(ctx, t.FileIO, t.MetadataLocation)
+		io, err := c.opener.Open(ctx, t.FileIO, t.MetadataLocation)
+		if err != nil || !t.ReadOnly {
+			return io, err
+		}
+		return readOnlyIO{io}, nil
 	}
 	return table.New(t.Identifier[1:], metadata, t.MetadataLocation, open, detached{}), nil
 }
@@ -132,6 +136,17 @@ func (c *Tables) load(ctx context.Context, t *Table) (table.Metadata, error) {
 
 // ErrDetached is what a rebuilt table answers to a refresh or a commit.
 var ErrDetached = errors.New("a rebuilt table has no catalog: only the scheduler refreshes and commits")
+
+// ErrReadOnly is what the storage of a table that is only read answers to a removal; it has no calls to write.
+var ErrReadOnly = errors.New("the table is read-only here: the plan only reads it")
+
+// readOnlyIO hides all that iceberg-go's storage can do but opening files.
+type readOnlyIO struct{ io icebergio.IO }
+
+func (r readOnlyIO) Open(name string) (icebergio.File, error) { return r.io.Open(name) }
+func (r readOnlyIO) Remove(name string) error {
+	return fmt.Errorf("remove %s: %w", name, ErrReadOnly)
+}
 
 // detached is the catalog of a rebuilt table. (With none at all, iceberg-go's Refresh and Commit panic.)
 type detached struct{}

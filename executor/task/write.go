@@ -11,6 +11,7 @@ import (
 	"github.com/seracdb/serac/iceberg/write"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
 )
 
 // cleanUpTimeout bounds what an attempt that was stopped may still spend on deleting its files from the table's storage.
@@ -25,7 +26,7 @@ func (a *attempt) writeData(ctx context.Context, root *plan.IcebergWrite, sql st
 	}
 	described := a.fragment.Tables[root.TableKey]
 	if described.ReadOnly {
-		return nil, fmt.Errorf("table %s is read-only", root.TableKey)
+		return nil, fmt.Errorf("write to %s: %w", root.TableKey, wire.ErrReadOnly)
 	}
 	spec := t.Metadata().PartitionSpecByID(int(root.SpecID))
 	if spec == nil {

@@ -29,6 +29,8 @@ type Catalog struct {
 	fileIO wire.FileIO
 	ice    icecatalog.Catalog
 	close  func() error
+	// inline is the size in bytes up to which a table's metadata travels with it, as wire.NewTable takes it.
+	inline int
 	// warehouse is where tables go, each to a directory that nothing else ever uses; "": where the catalog puts them.
 	warehouse string
 

@@ -35,6 +35,9 @@ type Config struct {
 	URI string
 	// Warehouse is where tables go whose location nobody says: a path or URL. For rest it names the server's warehouse.
 	Warehouse string
+	// InlineMetadata is the size in bytes up to which a table's metadata travels to executors with it; 0 is
+	// wire.DefaultInlineMetadata, negative: it never does.
+	InlineMetadata int
 	// FileIO is the storage configuration: keys s3.*, gcs.*, adls.*, client.region. It may hold secrets.
 	FileIO wire.FileIO
 	// Properties are further properties of the catalog itself, such as credential, token, scope or oauth2-server-uri of
@@ -65,7 +68,7 @@ func Open(ctx context.Context, config Config) (*Catalog, error) {
 		return nil, fmt.Errorf("open %s catalog %s: %w", config.Type, config.Name, err)
 	}
 	c := New(config.Name, config.Type, o.cat, config.FileIO)
-	c.close = o.close
+	c.close, c.inline = o.close, config.InlineMetadata
 	if config.Type == TypeSQLite {
 		if c.warehouse, err = localDirectory(config.Warehouse); err != nil {
 			return nil, errors.Join(err, o.close())

@@ -26,7 +26,8 @@ type Table struct {
 	rows    int64
 	bytes   int64
 
-	wire func() *wire.Table
+	inline int // Catalog.inline
+	wire   func() *wire.Table
 }
 
 func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *table.Table) (*Table, error) {
@@ -38,7 +39,7 @@ func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *ta
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{catalog: c.name, ident: slices.Clone(ident), ice: loaded, fileIO: fileIO, columns: columns}
+	t := &Table{catalog: c.name, ident: slices.Clone(ident), ice: loaded, fileIO: fileIO, columns: columns, inline: c.inline}
 	t.rows, t.bytes = summarySize(loaded.CurrentSnapshot())
 	t.wire = sync.OnceValue(t.describe)
 	return t, nil
@@ -68,7 +69,7 @@ func summarySize(s *table.Snapshot) (rows, bytes int64) {
 }
 
 func (t *Table) describe() *wire.Table {
-	w, err := wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, wire.DefaultInlineMetadata)
+	w, err := wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, t.inline)
 	if err != nil { // the metadata does not serialize: its location will do
 		w, _ = wire.NewTable(t.Key(), t.catalog, t.ice, t.fileIO, -1)
 	}

@@ -82,9 +82,10 @@ type Table struct {
 	Identifier       []string `protobuf:"bytes,2,rep,name=identifier,proto3" json:"identifier,omitempty"`
 	MetadataLocation string   `protobuf:"bytes,3,opt,name=metadata_location,json=metadataLocation,proto3" json:"metadata_location,omitempty"`
 	// A serialized Storage, covered (wire/cover.go) so that printing this message, or bytes that hold it, prints no secret.
-	FileIo        []byte `protobuf:"bytes,4,opt,name=file_io,json=fileIo,proto3" json:"file_io,omitempty"`
-	ReadOnly      bool   `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	FormatVersion int32  `protobuf:"varint,6,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	FileIo []byte `protobuf:"bytes,4,opt,name=file_io,json=fileIo,proto3" json:"file_io,omitempty"`
+	// The fragment only reads the table: executors refuse to write to it.
+	ReadOnly      bool  `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	FormatVersion int32 `protobuf:"varint,6,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
 	// The metadata itself (JSON), below a size threshold; empty: read it from metadata_location.
 	Metadata      []byte `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
