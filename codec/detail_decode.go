@@ -401,7 +401,11 @@ func (d *decoder) shuffleWrite(m *seracv1.ShuffleWrite, nodes []plan.Node, in []
 		return nil, err
 	}
 	partitions, err := narrow(m.GetPartitions(), "number of partitions")
-	return &plan.ShuffleWrite{Input: nodes[0], Keys: keys, Partitions: partitions}, err
+	if err != nil {
+		return nil, err
+	}
+	summarize, err := narrowAll(m.GetSummarize(), len(in[0]), "summarised column")
+	return &plan.ShuffleWrite{Input: nodes[0], Keys: keys, Partitions: partitions, Summarize: summarize}, err
 }
 
 func (d *decoder) icebergWrite(m *seracv1.IcebergWrite, nodes []plan.Node, in []plan.Schema) (plan.Node, error) {

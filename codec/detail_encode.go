@@ -90,7 +90,12 @@ func (e *encoder) detail(n plan.Node, in []plan.Schema) (proto.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &seracv1.ShuffleWrite{Keys: keys, Partitions: int64(n.Partitions)}, nil
+		for _, c := range n.Summarize {
+			if c < 0 || c >= len(in[0]) {
+				return nil, fmt.Errorf("summarised column %d of %d", c, len(in[0]))
+			}
+		}
+		return &seracv1.ShuffleWrite{Keys: keys, Partitions: int64(n.Partitions), Summarize: wide(n.Summarize)}, nil
 	case *plan.IcebergWrite:
 		return e.icebergWrite(n, scope{columns: in[0]})
 	case *plan.IcebergCommit:

@@ -145,6 +145,7 @@ func samples() []sample {
 			Index: 5, Name: "w", Initial: leaf(1), Recursive: leaf(2), UnionAll: true, Keys: []int{0, 1}, Out: columns(3),
 		}},
 		{"ShuffleWrite", &plan.ShuffleWrite{Input: leaf(1), Keys: []plan.Expr{col(0), col(1)}, Partitions: 7}},
+		{"ShuffleWrite with summaries", &plan.ShuffleWrite{Input: leaf(1), Partitions: 1, Summarize: []int{1, 0}}},
 		{"IcebergWrite", &plan.IcebergWrite{
 			Input: leaf(1), TableKey: "t",
 			Columns: []plan.ScanColumn{{FieldID: 1, Name: "a", Type: big1, Nullable: true}, {FieldID: 2, Name: "b", Type: big1}},

@@ -128,10 +128,18 @@ func Describe(n Node) string {
 	case *RecursiveCTE:
 		return fmt.Sprintf("RecursiveCTE %d %s", n.Index, n.Name)
 	case *ShuffleWrite:
-		if n.Partitions == 1 {
-			return "ShuffleWrite partitions=1"
+		text := fmt.Sprintf("ShuffleWrite partitions=%d", n.Partitions)
+		if n.Partitions > 1 {
+			text += fmt.Sprintf(" keys=[%s]", exprTexts(n.Keys, in))
 		}
-		return fmt.Sprintf("ShuffleWrite partitions=%d keys=[%s]", n.Partitions, exprTexts(n.Keys, in))
+		if len(n.Summarize) > 0 {
+			names := make([]string, len(n.Summarize))
+			for i, c := range n.Summarize {
+				names[i] = columnText(c, in)
+			}
+			text += " summarize=[" + strings.Join(names, ", ") + "]"
+		}
+		return text
 	case *IcebergWrite:
 		return "IcebergWrite " + n.TableKey
 	case *IcebergCommit:

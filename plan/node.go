@@ -270,11 +270,13 @@ type RecursiveCTE struct {
 // --- roots ---
 
 // ShuffleWrite is the root of a stage whose output later stages read: rows are hashed on Keys into Partitions files; no
-// Keys means one partition.
+// Keys means one partition. Summarize names input columns, each once, whose values a task reports about when it has
+// written them (for join filters); columns of a type for which that is not exact are left out of the report.
 type ShuffleWrite struct {
 	Input      Node
 	Keys       []Expr
 	Partitions int
+	Summarize  []int
 }
 
 // IcebergWrite is the root of a stage that writes data files. Input columns are the table's columns in schema order

@@ -216,6 +216,7 @@ func (c *Cluster) handle(e *executor, m *seracv1.AttachRequest) error {
 		}
 		parts.DataFiles = append(parts.DataFiles, m.StatusPart.GetDataFiles()...)
 		parts.ShuffleFiles = append(parts.ShuffleFiles, m.StatusPart.GetShuffleFiles()...)
+		parts.Summaries = append(parts.Summaries, m.StatusPart.GetSummaries()...)
 		return nil
 	case *seracv1.AttachRequest_Status:
 		c.status(e, m.Status)

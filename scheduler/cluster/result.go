@@ -59,18 +59,15 @@ type stream struct {
 	delivering bool      // the first batch has gone out
 }
 
-func (q *results) init(spec *job.Spec) {
-	q.at, q.changed = map[plan.StageID]int{}, make(chan struct{})
-	for i := range spec.Stages {
-		s := &spec.Stages[i]
-		if s.Sink != job.Result {
-			continue
-		}
-		q.at[s.ID] = len(q.tasks)
-		for t := range s.Tasks {
-			q.tasks = append(q.tasks, resultTask{stage: s.ID, task: int32(t)})
-		}
+func (q *results) init() { q.at, q.changed = map[plan.StageID]int{}, make(chan struct{}) }
+
+// add makes the tasks of a result stage known; those of all result stages before it are.
+func (q *results) add(stage plan.StageID, tasks int) {
+	q.at[stage] = len(q.tasks)
+	for t := range tasks {
+		q.tasks = append(q.tasks, resultTask{stage: stage, task: int32(t)})
 	}
+	q.notify()
 }
 
 func (q *results) notify() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/job"
 	"github.com/seracdb/serac/wire"
@@ -18,7 +19,7 @@ import (
 // memory for rows that nobody fetched: read Next to its end, or Cancel, or end the context.
 type Run struct {
 	c    *Cluster
-	spec job.Spec
+	spec job.Spec // as the run began
 	o    runOptions
 	done chan struct{} // closed when the job is over; outcome and err are set then
 	// fetching ends the result pulls.
@@ -36,6 +37,7 @@ type Run struct {
 	turn    uint64 // when it last launched a task
 	active  int    // attempts launched and not over
 	numbers []job.StageNumbers
+	outputs map[plan.StageID]*stageOutput
 	final   *job.Progress // once the job is over
 
 	// results has what Next reads. mu is taken last, with or without Cluster.mu.
@@ -71,7 +73,7 @@ func WithSchema(s *arrow.Schema) RunOption { return func(o *runOptions) { o.sche
 // end; Cluster.Close waits for it.
 func WithOrphans(f func(paths []string)) RunOption { return func(o *runOptions) { o.orphans = f } }
 
-// Run starts a job and returns at once. When ctx is done the job is cancelled (or fails with DEADLINE, when that is the
+// Run starts a job and returns at once. Of an open job, Add brings the further stages. When ctx is done the job is cancelled (or fails with DEADLINE, when that is the
 // reason) and rows not fetched yet are given up. The spec belongs to the run from now on. A spec that is not valid makes
 // a run that has failed.
 func (c *Cluster) Run(ctx context.Context, spec job.Spec, options ...RunOption) *Run {
@@ -79,7 +81,7 @@ func (c *Cluster) Run(ctx context.Context, spec job.Spec, options ...RunOption) 
 	for _, o := range options {
 		o(&r.o)
 	}
-	r.results.init(&r.spec)
+	r.results.init()
 	r.fetching, r.stopFetching = context.WithCancel(context.Background())
 	r.stopWatching = func() bool { return true }
 
@@ -103,12 +105,10 @@ func (c *Cluster) start(r *Run) error {
 	}
 	tasks := 0
 	for i := range r.spec.Stages {
-		s := &r.spec.Stages[i]
-		tasks += len(s.Tasks)
-		if n := fragmentSize(s); n > maxFragment {
-			return wire.Failf(seracv1.FailureKind_FAILURE_KIND_RESOURCES_EXHAUSTED,
-				"the plan of stage %d takes %d bytes, more than the %d that one message to an executor may carry", s.ID, n, maxFragment)
-		}
+		tasks += len(r.spec.Stages[i].Tasks)
+	}
+	if err := checkFragments(r.spec.Stages); err != nil {
+		return err
 	}
 	m, err := job.New(&r.spec)
 	if err != nil {
@@ -125,6 +125,17 @@ func (c *Cluster) start(r *Run) error {
 	}
 	c.apply(r, m.Start())
 	c.dispatch()
+	return nil
+}
+
+// checkFragments refuses stages whose plan does not fit into a message.
+func checkFragments(stages []job.Stage) error {
+	for i := range stages {
+		if n := fragmentSize(&stages[i]); n > maxFragment {
+			return wire.Failf(seracv1.FailureKind_FAILURE_KIND_RESOURCES_EXHAUSTED,
+				"the plan of stage %d takes %d bytes, more than the %d that one message to an executor may carry", stages[i].ID, n, maxFragment)
+		}
+	}
 	return nil
 }
 
@@ -230,6 +241,12 @@ func (c *Cluster) apply(r *Run, actions []job.Action) {
 				delete(e.unanswered, attemptKey{r.spec.ID, a.Attempt})
 			}
 			r.dropStream(a.Attempt)
+		case job.StageDone:
+			r.stageDone(a.Output)
+		case job.ResultTasks:
+			r.mu.Lock()
+			r.results.add(a.Stage, a.Tasks)
+			r.mu.Unlock()
 		case job.DeleteFiles:
 			c.orphaned(r.spec.ID, r.o.orphans, a.Paths)
 		case job.Finished:

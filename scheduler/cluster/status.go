@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"slices"
-
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/job"
 	"github.com/seracdb/serac/wire"
@@ -19,6 +17,7 @@ func (c *Cluster) status(e *executor, st *seracv1.TaskStatus) {
 			delete(e.parts, key)
 			st.DataFiles = append(parts.DataFiles, st.GetDataFiles()...)
 			st.ShuffleFiles = append(parts.ShuffleFiles, st.GetShuffleFiles()...)
+			st.Summaries = append(parts.Summaries, st.GetSummaries()...)
 		}
 	}
 	r := c.runs[key.job]
@@ -67,7 +66,7 @@ type lateRun struct {
 const maxLate = 256
 
 func (l *lateRuns) add(r *Run) {
-	if !slices.ContainsFunc(r.spec.Stages, func(s job.Stage) bool { return s.Sink == job.Write }) {
+	if !r.m.Writes() {
 		return
 	}
 	r.m.Trim()

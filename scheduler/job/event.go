@@ -53,6 +53,18 @@ type ResultDone struct{ Attempt AttemptID }
 // at no cost.
 type Preempted struct{ Attempt AttemptID }
 
+// StagesAdded brings further stages of an open job, which come after all others. Last says that no more will: the job is as
+// one that was never open from then on. Stages that are not valid, and a job that is not open, are a fault of ours, which
+// ends the job.
+type StagesAdded struct {
+	Stages []Stage
+	Last   bool
+}
+
+// StagesDropped names shuffle stages of an open job that no stage yet to come will read. What is not read by other stages
+// either is stopped. Without it a stage of an open job runs to its end in case it is read.
+type StagesDropped struct{ Stages []plan.StageID }
+
 // Cancel ends the job at somebody's wish.
 type Cancel struct{ Reason string }
 
@@ -69,6 +81,8 @@ func (TaskStatus) isEvent()       {}
 func (ResultStarted) isEvent()    {}
 func (ResultDone) isEvent()       {}
 func (Preempted) isEvent()        {}
+func (StagesAdded) isEvent()      {}
+func (StagesDropped) isEvent()    {}
 func (Cancel) isEvent()           {}
 func (Deadline) isEvent()         {}
 func (Fail) isEvent()             {}
@@ -86,6 +100,17 @@ type CancelTask struct {
 type AttemptOver struct {
 	Executor string
 	Attempt  AttemptID
+}
+
+// StageDone says that a shuffle stage is finished, with what it wrote. It comes once for each, however often the stage loses
+// output afterwards; not for a stage that nobody needs any more.
+type StageDone struct{ Output *StageOutput }
+
+// ResultTasks says how many tasks a result stage has, as soon as that is known of it and of all result stages before it. It
+// comes once for each, in the order of the stages, before any of the tasks is launched.
+type ResultTasks struct {
+	Stage plan.StageID
+	Tasks int
 }
 
 // DeleteFiles names data files that no commit will ever name: those of superseded attempts and of failed jobs.
@@ -112,6 +137,8 @@ type CleanUp struct{ Executors []string }
 
 func (CancelTask) isAction()  {}
 func (AttemptOver) isAction() {}
+func (StageDone) isAction()   {}
+func (ResultTasks) isAction() {}
 func (DeleteFiles) isAction() {}
 func (Finished) isAction()    {}
 func (Failed) isAction()      {}

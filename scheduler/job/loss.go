@@ -73,7 +73,7 @@ func (m *Machine) outputsLost(x *executor, chosen func(taskRef) bool, why *serac
 			kept = append(kept, ref)
 			continue
 		}
-		if ref.stage.missing == 0 && !slices.Contains(hit, ref.stage) {
+		if ref.stage.complete() && !slices.Contains(hit, ref.stage) {
 			hit = append(hit, ref.stage)
 		}
 		m.again(ref)

@@ -12,10 +12,14 @@ import (
 // Machine is the state of one job. It is not safe for concurrent use. Make it with New, call Start once, then Step for
 // every event, and Next and Launch while there are free slots.
 type Machine struct {
-	spec   *Spec
+	spec   Spec // without its stages
 	state  jobState
-	stages []*stage // as in spec
+	stages []*stage // those of the spec, then those added
 	byID   map[plan.StageID]*stage
+	// open: further stages may come.
+	open bool
+	// results is the number of leading stages whose ResultTasks have been told, as far as they are result stages.
+	results int
 
 	executors map[string]*executor
 	// unfinished counts the result and write stages that are not finished.
@@ -26,13 +30,19 @@ type Machine struct {
 }
 
 type stage struct {
-	spec   *Stage
-	at     int32 // position in Machine.stages
+	spec   *Stage // the machine's own; Tasks come late when Plan is not nil
+	at     int32  // position in Machine.stages
 	state  stageState
 	tasks  []task
 	inputs []*stage
 	// consumers read this stage's output.
 	consumers []*stage
+
+	planned bool // it is known which tasks there are
+	stable  bool // see StageOutput.Stable
+	dropped bool // no stage to come reads it
+	output  *StageOutput
+	keys    keyMerger // summaries of the tasks accepted so far; until there is output
 
 	missing       int  // tasks that are not done
 	running       int  // tasks with an attempt under way
@@ -60,8 +70,10 @@ type task struct {
 	exhausted uint8 // of them, those of kinds that are tried only twice
 	losses    uint8 // accepted outputs lost
 	refetches uint8 // attempts that failed over a file which had been given up already
-	avoid     *executor
-	metrics   metrics
+	// summarized: its summaries are in stage.keys.
+	summarized bool
+	avoid      *executor
+	metrics    metrics
 }
 
 // executor is one incarnation of an executor, as far as this job has to do with it.
@@ -89,32 +101,19 @@ func compareRefs(a, b taskRef) int {
 	return cmp.Or(cmp.Compare(a.stage.at, b.stage.at), cmp.Compare(a.task, b.task))
 }
 
-// New makes the machine of a job, or says what is wrong with its spec. The machine keeps the spec.
+// New makes the machine of a job, or says what is wrong with its spec. The machine keeps what the spec points to.
 func New(spec *Spec) (*Machine, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
 	m := &Machine{
-		spec: spec, state: jobActive{},
+		spec: *spec, state: jobActive{}, open: spec.Open,
 		byID:      make(map[plan.StageID]*stage, len(spec.Stages)),
 		executors: map[string]*executor{},
 	}
+	m.spec.Stages = nil
 	for i := range spec.Stages {
-		s := &stage{spec: &spec.Stages[i], at: int32(i), state: stageWaiting{}, tasks: make([]task, len(spec.Stages[i].Tasks))}
-		for t := range s.tasks {
-			s.tasks[t].state = taskPending{}
-		}
-		s.missing = len(s.tasks)
-		for _, id := range s.spec.Inputs {
-			in := m.byID[id]
-			if slices.Contains(s.inputs, in) {
-				continue
-			}
-			s.inputs = append(s.inputs, in)
-			in.consumers = append(in.consumers, s)
-		}
-		m.stages = append(m.stages, s)
-		m.byID[s.spec.ID] = s
+		m.addStage(spec.Stages[i])
 	}
 	return m, nil
 }
@@ -123,6 +122,11 @@ func New(spec *Spec) (*Machine, error) {
 func (m *Machine) Start() []Action {
 	m.settle()
 	return m.take()
+}
+
+// Writes says whether the job has a write stage so far.
+func (m *Machine) Writes() bool {
+	return slices.ContainsFunc(m.stages, func(s *stage) bool { return s.spec.Sink == Write })
 }
 
 // Step applies an event and returns what must be done, in order. Events that come too late, or name what the machine
@@ -157,6 +161,10 @@ func (m *Machine) Step(e Event) []Action {
 			m.act(CancelTask{Executor: r.on.id, Attempt: e.Attempt})
 			m.again(ref)
 		}
+	case StagesAdded:
+		m.stagesAdded(e)
+	case StagesDropped:
+		m.stagesDropped(e)
 	case Cancel:
 		m.fail(&seracv1.Failure{Kind: seracv1.FailureKind_FAILURE_KIND_CANCELLED, Message: e.Reason})
 	case Deadline:
@@ -190,11 +198,10 @@ func (m *Machine) Trim() {
 		if s.spec.Sink != Write {
 			s.tasks = nil
 		}
-		s.index, s.again = nil, nil
+		s.index, s.again, s.output, s.keys = nil, nil, nil, keyMerger{}
 		s.spec = &Stage{ID: s.spec.ID, Sink: s.spec.Sink}
 	}
 	m.executors = nil
-	m.spec = &Spec{ID: m.spec.ID}
 }
 
 // Ended says whether the job is over.
@@ -264,16 +271,16 @@ func (m *Machine) again(ref taskRef) {
 
 // settle brings every stage's state in line with the facts, and ends the job when nothing is left to do. Whether output
 // is needed follows from the end: what is missing of the result and write stages is, and what a stage that is needed and
-// not finished reads.
+// not finished reads. In an open job a stage that has never been finished is needed too: who reads it may come yet.
 func (m *Machine) settle() {
 	for {
 		m.findNeeded()
-		i := slices.IndexFunc(m.stages, func(s *stage) bool { return s.needed && s.tainted })
-		if i < 0 {
+		if i := slices.IndexFunc(m.stages, func(s *stage) bool { return s.needed && s.tainted }); i >= 0 {
+			m.stages[i].tainted = false
+			m.giveUpConsumers(m.stages[i])
+		} else if !m.decideTasks() {
 			break
 		}
-		m.stages[i].tainted = false
-		m.giveUpConsumers(m.stages[i])
 		if m.Ended() {
 			return
 		}
@@ -283,8 +290,10 @@ func (m *Machine) settle() {
 		if _, dormant := s.state.(stageDormant); dormant && s.running > 0 {
 			m.cancelRunning(s)
 		}
+		m.stageDone(s)
 	}
-	if m.unfinished == 0 {
+	m.tellResults()
+	if m.unfinished == 0 && !m.open {
 		m.succeed()
 	}
 }
@@ -292,11 +301,11 @@ func (m *Machine) settle() {
 func (m *Machine) findNeeded() {
 	m.unfinished = 0
 	for _, s := range slices.Backward(m.stages) {
-		s.needed = s.spec.Sink != Shuffle
+		s.needed = s.spec.Sink != Shuffle || m.open && !s.dropped && s.output == nil
 		for _, c := range s.consumers {
-			s.needed = s.needed || c.needed && c.missing > 0
+			s.needed = s.needed || c.needed && !c.complete()
 		}
-		if s.spec.Sink != Shuffle && s.missing > 0 {
+		if s.spec.Sink != Shuffle && !s.complete() {
 			m.unfinished++
 		}
 	}

@@ -15,8 +15,12 @@ import (
 
 // TestScripts runs testdata/*.txt. A script reads as documentation; its commands are
 //
-//	job [attempts=N] [resubmissions=N]   defines the job and starts it; one line per stage:
+//	job [attempts=N] [resubmissions=N] [open]   defines the job and starts it; one line per stage:
 //	  ID SINK tasks=N [reads=ID ...] [indeterminate]   task i reads partition i of stage ID; reads=ID* reads all its partitions
+//	  ID SINK tasks=late [reads=ID ...]   decides its tasks late: one for each non-empty partition of its first input
+//	  ID SINK tasks=split reads=ID        the same, but two for each partition that more than one task wrote, half of them each
+//	stages [last]                        adds stages to an open job, written as above
+//	drop ID...                           stages that no stage to come reads
 //	step                                 one event per line, with the actions that follow from it:
 //	  add | drain EXECUTOR
 //	  lose EXECUTOR [reason]
@@ -41,6 +45,8 @@ func TestScripts(t *testing.T) {
 type script struct {
 	t *testing.T
 	m *Machine
+	// open: the job was open at first. Only then StageDone is printed.
+	open bool
 }
 
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
@@ -48,7 +54,12 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "job":
 		spec := &Spec{ID: "j"}
+		s.open = false
 		for _, a := range d.CmdArgs {
+			if a.Key == "open" {
+				spec.Open, s.open = true, true
+				continue
+			}
 			n, err := strconv.Atoi(a.Vals[0])
 			require.NoError(t, err)
 			switch a.Key {
@@ -67,6 +78,26 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		}
 		s.m = m
 		s.actions(&out, m.Start())
+	case "stages":
+		e := StagesAdded{Last: len(d.CmdArgs) > 0}
+		for line := range strings.Lines(d.Input) {
+			e.Stages = append(e.Stages, parseStage(t, strings.Fields(line)))
+		}
+		s.actions(&out, s.m.Step(e))
+		if out.Len() == 0 {
+			return "ok\n"
+		}
+	case "drop":
+		var e StagesDropped
+		for _, a := range d.CmdArgs {
+			id, err := strconv.Atoi(a.Key)
+			require.NoError(t, err)
+			e.Stages = append(e.Stages, plan.StageID(id))
+		}
+		s.actions(&out, s.m.Step(e))
+		if out.Len() == 0 {
+			return "ok\n"
+		}
 	case "step":
 		for line := range strings.Lines(d.Input) {
 			line = strings.TrimSpace(line)
@@ -117,6 +148,12 @@ func parseStage(t *testing.T, words []string) Stage {
 			continue
 		}
 		key, value, _ := strings.Cut(w, "=")
+		if value == "late" || value == "split" {
+			st.Plan = func(outputs map[plan.StageID]*StageOutput) []Task {
+				return lateTasks(outputs[st.Inputs[0]], value == "split")
+			}
+			continue
+		}
 		all := strings.HasSuffix(value, "*")
 		n, err := strconv.Atoi(strings.TrimSuffix(value, "*"))
 		require.NoError(t, err)
@@ -136,6 +173,9 @@ func parseStage(t *testing.T, words []string) Stage {
 			t.Fatalf("unknown word %q", w)
 		}
 	}
+	if st.Plan != nil {
+		return st
+	}
 	if len(st.Inputs) == 0 {
 		for i := range st.Tasks {
 			st.Tasks[i].Assignments = []*seracv1.LeafAssignment{{Leaf: 9, What: &seracv1.LeafAssignment_Files{
@@ -143,6 +183,50 @@ func parseStage(t *testing.T, words []string) Stage {
 		}
 	}
 	return st
+}
+
+// lateTasks reads each partition that has rows in a task of its own, or in two.
+func lateTasks(in *StageOutput, split bool) (tasks []Task) {
+	for p, size := range in.Partitions {
+		if size.Rows == 0 {
+			continue
+		}
+		need := ShuffleNeed{Leaf: 1, Stage: in.Stage, Partitions: []int32{int32(p)}}
+		if half := int32(in.Tasks / 2); split && half > 0 {
+			low, high := need, need
+			low.Producers, high.Producers = &Range{0, half}, &Range{half, int32(in.Tasks)}
+			tasks = append(tasks, Task{Shuffle: []ShuffleNeed{low}}, Task{Shuffle: []ShuffleNeed{high}})
+			continue
+		}
+		tasks = append(tasks, Task{Shuffle: []ShuffleNeed{need}})
+	}
+	return tasks
+}
+
+func printOutput(out *strings.Builder, o *StageOutput) {
+	fmt.Fprintf(out, "stage %d wrote %d rows, %d bytes in %d tasks; partitions", o.Stage, o.Rows, o.Bytes, o.Tasks)
+	for p := range o.Partitions {
+		fmt.Fprintf(out, " %v", o.ProducerBytes(int32(p)))
+	}
+	if !o.Stable {
+		out.WriteString(", may change")
+	}
+	for _, k := range o.Keys {
+		fmt.Fprintf(out, "; c%d %s %d rows %d nulls", k.Column, k.Type, k.Rows, k.Nulls)
+		if k.Min != nil {
+			fmt.Fprintf(out, " %v..%v", k.Min.Value, k.Max.Value)
+		}
+		if k.Listed {
+			out.WriteString(" in")
+			for _, v := range k.Values {
+				fmt.Fprintf(out, " %v", v.Value)
+			}
+		}
+		if k.Bloom != nil {
+			fmt.Fprintf(out, " bloom of %d bytes", len(k.Bloom))
+		}
+	}
+	out.WriteString("\n")
 }
 
 func (s *script) event(out *strings.Builder, line string) error {
@@ -303,7 +387,11 @@ func (s *script) actions(out *strings.Builder, actions []Action) {
 		switch a := a.(type) {
 		case CancelTask:
 			fmt.Fprintf(out, "cancel %v on %s\n", a.Attempt, a.Executor)
-		case AttemptOver: // TestRandom counts them
+		case AttemptOver, ResultTasks: // TestRandom counts them
+		case StageDone:
+			if s.open {
+				printOutput(out, a.Output)
+			}
 		case DeleteFiles:
 			fmt.Fprintf(out, "delete %s\n", strings.Join(a.Paths, " "))
 		case Finished:

@@ -42,7 +42,7 @@ func (m *Machine) Progress() Progress {
 		p.TasksDone += len(s.tasks) - s.missing
 		p.TasksRunning += s.running
 		p.Retries += s.retries
-		if s.missing == 0 {
+		if s.complete() {
 			p.StagesDone++
 		}
 		if len(s.inputs) == 0 {

@@ -62,10 +62,9 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// has says whether the task wrote anything of a partition.
-func (o *output) has(partition int32) bool {
-	_, ok := slices.BinarySearchFunc(o.files, partition, func(f outputFile, p int32) int { return cmp.Compare(f.partition, p) })
-	return ok
+// find is the position of a partition's file; false when the task wrote nothing of it.
+func (o *output) find(partition int32) (int, bool) {
+	return slices.BinarySearchFunc(o.files, partition, func(f outputFile, p int32) int { return cmp.Compare(f.partition, p) })
 }
 
 // message is file i as consumers are told of it.
@@ -112,6 +111,18 @@ func (x outputIndex) partition(p int32) outputIndex {
 	return x[:to]
 }
 
+// producers is the part of one partition's files that the tasks of a range wrote.
+func (x outputIndex) producers(r *Range) outputIndex {
+	if r == nil {
+		return x
+	}
+	at := func(task int32) int {
+		i, _ := slices.BinarySearchFunc(x, task, func(f fileRef, t int32) int { return cmp.Compare(f.task, t) })
+		return i
+	}
+	return x[at(r.From):at(r.To)]
+}
+
 // reads calls f for every file that a need covers. Only for needs of finished stages.
 func (m *Machine) reads(need ShuffleNeed, f func(producer *stage, ref fileRef)) {
 	p := m.byID[need.Stage]
@@ -120,12 +131,14 @@ func (m *Machine) reads(need ShuffleNeed, f func(producer *stage, ref fileRef)) 
 	}
 	if need.Partitions == nil {
 		for _, ref := range p.index {
-			f(p, ref)
+			if need.Producers.covers(ref.task) {
+				f(p, ref)
+			}
 		}
 		return
 	}
 	for _, partition := range need.Partitions {
-		for _, ref := range p.index.partition(partition) {
+		for _, ref := range p.index.partition(partition).producers(need.Producers) {
 			f(p, ref)
 		}
 	}

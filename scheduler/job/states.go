@@ -1,6 +1,8 @@
 package job
 
 import (
+	"slices"
+
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
@@ -10,7 +12,8 @@ type stageState interface {
 	String() string
 }
 
-// stageWaiting: an input lacks output that it must first make (again). Tasks launched earlier may still be running.
+// stageWaiting: an input lacks output that it must first make (again). Tasks launched earlier may still be running; when they
+// are decided late there are none yet.
 type stageWaiting struct{}
 
 // stageRunning: the inputs are complete, so pending tasks may be launched.
@@ -34,18 +37,23 @@ func (stageDormant) String() string  { return "dormant" }
 
 // next is the one place that knows a stage's state from the facts.
 func (s *stage) next() stageState {
-	if s.missing == 0 {
+	if s.complete() {
 		return stageFinished{}
 	}
 	if !s.needed {
 		return stageDormant{}
 	}
-	for _, in := range s.inputs {
-		if in.missing > 0 {
-			return stageWaiting{}
-		}
+	if !s.inputsComplete() {
+		return stageWaiting{}
 	}
 	return stageRunning{}
+}
+
+// complete says that every task is done, and that it is known which tasks there are.
+func (s *stage) complete() bool { return s.planned && s.missing == 0 }
+
+func (s *stage) inputsComplete() bool {
+	return !slices.ContainsFunc(s.inputs, func(in *stage) bool { return !in.complete() })
 }
 
 // taskState is where a task stands.

@@ -27,6 +27,7 @@ func (m *Machine) taskStatus(e TaskStatus) {
 		switch ref.stage.spec.Sink {
 		case Shuffle:
 			d.shuffle = packOutput(st.GetShuffleFiles(), r.on)
+			ref.stage.summarize(t, st.GetSummaries())
 		case Write:
 			d.dataFiles = st.GetDataFiles()
 		case Result:
@@ -129,8 +130,17 @@ func (m *Machine) producerOf(consumer taskRef, f *seracv1.Failure) (taskRef, boo
 	if t == nil || !slices.Contains(consumer.stage.inputs, ref.stage) || id.GetAttempt() < 1 || id.GetAttempt() > t.launches {
 		return taskRef{}, false
 	}
-	if d, ok := t.state.(*taskDone); ok && d.attempt == id.GetAttempt() && !d.shuffle.has(f.GetShuffleFile().GetPartition()) {
+	partition := f.GetShuffleFile().GetPartition()
+	if !slices.ContainsFunc(consumer.stage.spec.Tasks[consumer.task].Shuffle, func(need ShuffleNeed) bool {
+		return need.Stage == ref.stage.spec.ID && need.Producers.covers(ref.task) &&
+			(need.Partitions == nil || slices.Contains(need.Partitions, partition))
+	}) {
 		return taskRef{}, false
+	}
+	if d, ok := t.state.(*taskDone); ok && d.attempt == id.GetAttempt() {
+		if _, wrote := d.shuffle.find(partition); !wrote {
+			return taskRef{}, false
+		}
 	}
 	return ref, true
 }

@@ -723,7 +723,9 @@ type TaskStatus struct {
 	// FINISHED, write stage.
 	DataFiles []*DataFile `protobuf:"bytes,5,rep,name=data_files,json=dataFiles,proto3" json:"data_files,omitempty"`
 	// FAILED.
-	Failure       *Failure `protobuf:"bytes,6,opt,name=failure,proto3" json:"failure,omitempty"`
+	Failure *Failure `protobuf:"bytes,6,opt,name=failure,proto3" json:"failure,omitempty"`
+	// FINISHED, shuffle stage whose ShuffleWrite asks for them.
+	Summaries     []*KeySummary `protobuf:"bytes,7,rep,name=summaries,proto3" json:"summaries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -800,12 +802,20 @@ func (x *TaskStatus) GetFailure() *Failure {
 	return nil
 }
 
-// TaskStatusPart carries files of a TaskStatus still to come.
+func (x *TaskStatus) GetSummaries() []*KeySummary {
+	if x != nil {
+		return x.Summaries
+	}
+	return nil
+}
+
+// TaskStatusPart carries files and summaries of a TaskStatus still to come.
 type TaskStatusPart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            *TaskId                `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	DataFiles     []*DataFile            `protobuf:"bytes,2,rep,name=data_files,json=dataFiles,proto3" json:"data_files,omitempty"`
 	ShuffleFiles  []*ShuffleFile         `protobuf:"bytes,3,rep,name=shuffle_files,json=shuffleFiles,proto3" json:"shuffle_files,omitempty"`
+	Summaries     []*KeySummary          `protobuf:"bytes,4,rep,name=summaries,proto3" json:"summaries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -861,6 +871,145 @@ func (x *TaskStatusPart) GetShuffleFiles() []*ShuffleFile {
 	return nil
 }
 
+func (x *TaskStatusPart) GetSummaries() []*KeySummary {
+	if x != nil {
+		return x.Summaries
+	}
+	return nil
+}
+
+// KeySummary is what an attempt knows of the values in one column of its shuffle output. Values travel as text: integers
+// as such, a DECIMAL as its unscaled integer, a DATE in days and a TIMESTAMP in microseconds since 1970, BOOLEAN as true
+// or false, UUID and VARCHAR as they are.
+type KeySummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Position among the output's columns, and its type as DuckDB writes it.
+	Column int64  `protobuf:"varint,1,opt,name=column,proto3" json:"column,omitempty"`
+	Type   string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Rows   int64  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	Nulls  int64  `protobuf:"varint,4,opt,name=nulls,proto3" json:"nulls,omitempty"`
+	// The least and the greatest value; absent when there is none, or when it is not known.
+	Min []byte `protobuf:"bytes,5,opt,name=min,proto3,oneof" json:"min,omitempty"`
+	Max []byte `protobuf:"bytes,6,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// values are all values that occur, each once, NULL left out.
+	Listed bool     `protobuf:"varint,7,opt,name=listed,proto3" json:"listed,omitempty"`
+	Values [][]byte `protobuf:"bytes,8,rep,name=values,proto3" json:"values,omitempty"`
+	// hashes, or bloom, cover all values that occur but NULL. hashes are DuckDB's hash() of each, 8 bytes little-endian;
+	// bloom is a filter over them (internal/bloom).
+	Hashed        bool   `protobuf:"varint,9,opt,name=hashed,proto3" json:"hashed,omitempty"`
+	Hashes        []byte `protobuf:"bytes,10,opt,name=hashes,proto3" json:"hashes,omitempty"`
+	Bloom         []byte `protobuf:"bytes,11,opt,name=bloom,proto3" json:"bloom,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeySummary) Reset() {
+	*x = KeySummary{}
+	mi := &file_serac_v1_task_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeySummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeySummary) ProtoMessage() {}
+
+func (x *KeySummary) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_task_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeySummary.ProtoReflect.Descriptor instead.
+func (*KeySummary) Descriptor() ([]byte, []int) {
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *KeySummary) GetColumn() int64 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *KeySummary) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *KeySummary) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *KeySummary) GetNulls() int64 {
+	if x != nil {
+		return x.Nulls
+	}
+	return 0
+}
+
+func (x *KeySummary) GetMin() []byte {
+	if x != nil {
+		return x.Min
+	}
+	return nil
+}
+
+func (x *KeySummary) GetMax() []byte {
+	if x != nil {
+		return x.Max
+	}
+	return nil
+}
+
+func (x *KeySummary) GetListed() bool {
+	if x != nil {
+		return x.Listed
+	}
+	return false
+}
+
+func (x *KeySummary) GetValues() [][]byte {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *KeySummary) GetHashed() bool {
+	if x != nil {
+		return x.Hashed
+	}
+	return false
+}
+
+func (x *KeySummary) GetHashes() []byte {
+	if x != nil {
+		return x.Hashes
+	}
+	return nil
+}
+
+func (x *KeySummary) GetBloom() []byte {
+	if x != nil {
+		return x.Bloom
+	}
+	return nil
+}
+
 // TaskMetrics are an attempt's numbers so far.
 type TaskMetrics struct {
 	state               protoimpl.MessageState `protogen:"open.v1"`
@@ -878,7 +1027,7 @@ type TaskMetrics struct {
 
 func (x *TaskMetrics) Reset() {
 	*x = TaskMetrics{}
-	mi := &file_serac_v1_task_proto_msgTypes[10]
+	mi := &file_serac_v1_task_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +1039,7 @@ func (x *TaskMetrics) String() string {
 func (*TaskMetrics) ProtoMessage() {}
 
 func (x *TaskMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[10]
+	mi := &file_serac_v1_task_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1052,7 @@ func (x *TaskMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskMetrics.ProtoReflect.Descriptor instead.
 func (*TaskMetrics) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{10}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TaskMetrics) GetInputRows() int64 {
@@ -968,7 +1117,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_serac_v1_task_proto_msgTypes[11]
+	mi := &file_serac_v1_task_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +1129,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[11]
+	mi := &file_serac_v1_task_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +1142,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{11}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Failure) GetKind() FailureKind {
@@ -1031,7 +1180,7 @@ type FlightTicket struct {
 
 func (x *FlightTicket) Reset() {
 	*x = FlightTicket{}
-	mi := &file_serac_v1_task_proto_msgTypes[12]
+	mi := &file_serac_v1_task_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1192,7 @@ func (x *FlightTicket) String() string {
 func (*FlightTicket) ProtoMessage() {}
 
 func (x *FlightTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[12]
+	mi := &file_serac_v1_task_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1205,7 @@ func (x *FlightTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlightTicket.ProtoReflect.Descriptor instead.
 func (*FlightTicket) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{12}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FlightTicket) GetTicket() isFlightTicket_Ticket {
@@ -1150,7 +1299,7 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"n\n" +
 	"\x0eTaskLaunchPart\x12 \n" +
 	"\x02id\x18\x01 \x01(\v2\x10.serac.v1.TaskIdR\x02id\x12:\n" +
-	"\vassignments\x18\x02 \x03(\v2\x18.serac.v1.LeafAssignmentR\vassignments\"\xa6\x02\n" +
+	"\vassignments\x18\x02 \x03(\v2\x18.serac.v1.LeafAssignmentR\vassignments\"\xda\x02\n" +
 	"\n" +
 	"TaskStatus\x12 \n" +
 	"\x02id\x18\x01 \x01(\v2\x10.serac.v1.TaskIdR\x02id\x12)\n" +
@@ -1159,12 +1308,30 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\rshuffle_files\x18\x04 \x03(\v2\x15.serac.v1.ShuffleFileR\fshuffleFiles\x121\n" +
 	"\n" +
 	"data_files\x18\x05 \x03(\v2\x12.serac.v1.DataFileR\tdataFiles\x12+\n" +
-	"\afailure\x18\x06 \x01(\v2\x11.serac.v1.FailureR\afailure\"\xa1\x01\n" +
+	"\afailure\x18\x06 \x01(\v2\x11.serac.v1.FailureR\afailure\x122\n" +
+	"\tsummaries\x18\a \x03(\v2\x14.serac.v1.KeySummaryR\tsummaries\"\xd5\x01\n" +
 	"\x0eTaskStatusPart\x12 \n" +
 	"\x02id\x18\x01 \x01(\v2\x10.serac.v1.TaskIdR\x02id\x121\n" +
 	"\n" +
 	"data_files\x18\x02 \x03(\v2\x12.serac.v1.DataFileR\tdataFiles\x12:\n" +
-	"\rshuffle_files\x18\x03 \x03(\v2\x15.serac.v1.ShuffleFileR\fshuffleFiles\"\x8f\x02\n" +
+	"\rshuffle_files\x18\x03 \x03(\v2\x15.serac.v1.ShuffleFileR\fshuffleFiles\x122\n" +
+	"\tsummaries\x18\x04 \x03(\v2\x14.serac.v1.KeySummaryR\tsummaries\"\x96\x02\n" +
+	"\n" +
+	"KeySummary\x12\x16\n" +
+	"\x06column\x18\x01 \x01(\x03R\x06column\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
+	"\x04rows\x18\x03 \x01(\x03R\x04rows\x12\x14\n" +
+	"\x05nulls\x18\x04 \x01(\x03R\x05nulls\x12\x15\n" +
+	"\x03min\x18\x05 \x01(\fH\x00R\x03min\x88\x01\x01\x12\x15\n" +
+	"\x03max\x18\x06 \x01(\fH\x01R\x03max\x88\x01\x01\x12\x16\n" +
+	"\x06listed\x18\a \x01(\bR\x06listed\x12\x16\n" +
+	"\x06values\x18\b \x03(\fR\x06values\x12\x16\n" +
+	"\x06hashed\x18\t \x01(\bR\x06hashed\x12\x16\n" +
+	"\x06hashes\x18\n" +
+	" \x01(\fR\x06hashes\x12\x14\n" +
+	"\x05bloom\x18\v \x01(\fR\x05bloomB\x06\n" +
+	"\x04_minB\x06\n" +
+	"\x04_max\"\x8f\x02\n" +
 	"\vTaskMetrics\x12\x1d\n" +
 	"\n" +
 	"input_rows\x18\x01 \x01(\x03R\tinputRows\x12\x1f\n" +
@@ -1215,7 +1382,7 @@ func file_serac_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_serac_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_serac_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_serac_v1_task_proto_goTypes = []any{
 	(TaskState)(0),         // 0: serac.v1.TaskState
 	(FailureKind)(0),       // 1: serac.v1.FailureKind
@@ -1229,44 +1396,47 @@ var file_serac_v1_task_proto_goTypes = []any{
 	(*TaskLaunchPart)(nil), // 9: serac.v1.TaskLaunchPart
 	(*TaskStatus)(nil),     // 10: serac.v1.TaskStatus
 	(*TaskStatusPart)(nil), // 11: serac.v1.TaskStatusPart
-	(*TaskMetrics)(nil),    // 12: serac.v1.TaskMetrics
-	(*Failure)(nil),        // 13: serac.v1.Failure
-	(*FlightTicket)(nil),   // 14: serac.v1.FlightTicket
-	nil,                    // 15: serac.v1.TaskLaunch.SettingsEntry
-	(*Table)(nil),          // 16: serac.v1.Table
-	(*FileGroup)(nil),      // 17: serac.v1.FileGroup
-	(*DataFile)(nil),       // 18: serac.v1.DataFile
+	(*KeySummary)(nil),     // 12: serac.v1.KeySummary
+	(*TaskMetrics)(nil),    // 13: serac.v1.TaskMetrics
+	(*Failure)(nil),        // 14: serac.v1.Failure
+	(*FlightTicket)(nil),   // 15: serac.v1.FlightTicket
+	nil,                    // 16: serac.v1.TaskLaunch.SettingsEntry
+	(*Table)(nil),          // 17: serac.v1.Table
+	(*FileGroup)(nil),      // 18: serac.v1.FileGroup
+	(*DataFile)(nil),       // 19: serac.v1.DataFile
 }
 var file_serac_v1_task_proto_depIdxs = []int32{
-	16, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
-	17, // 1: serac.v1.LeafAssignment.files:type_name -> serac.v1.FileGroup
+	17, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
+	18, // 1: serac.v1.LeafAssignment.files:type_name -> serac.v1.FileGroup
 	6,  // 2: serac.v1.LeafAssignment.shuffle:type_name -> serac.v1.ShuffleInput
 	5,  // 3: serac.v1.LeafAssignment.constant:type_name -> serac.v1.ConstantInput
 	7,  // 4: serac.v1.ShuffleInput.files:type_name -> serac.v1.ShuffleFile
 	3,  // 5: serac.v1.ShuffleFile.producer:type_name -> serac.v1.TaskId
 	3,  // 6: serac.v1.TaskLaunch.id:type_name -> serac.v1.TaskId
 	4,  // 7: serac.v1.TaskLaunch.assignments:type_name -> serac.v1.LeafAssignment
-	15, // 8: serac.v1.TaskLaunch.settings:type_name -> serac.v1.TaskLaunch.SettingsEntry
+	16, // 8: serac.v1.TaskLaunch.settings:type_name -> serac.v1.TaskLaunch.SettingsEntry
 	3,  // 9: serac.v1.TaskLaunchPart.id:type_name -> serac.v1.TaskId
 	4,  // 10: serac.v1.TaskLaunchPart.assignments:type_name -> serac.v1.LeafAssignment
 	3,  // 11: serac.v1.TaskStatus.id:type_name -> serac.v1.TaskId
 	0,  // 12: serac.v1.TaskStatus.state:type_name -> serac.v1.TaskState
-	12, // 13: serac.v1.TaskStatus.metrics:type_name -> serac.v1.TaskMetrics
+	13, // 13: serac.v1.TaskStatus.metrics:type_name -> serac.v1.TaskMetrics
 	7,  // 14: serac.v1.TaskStatus.shuffle_files:type_name -> serac.v1.ShuffleFile
-	18, // 15: serac.v1.TaskStatus.data_files:type_name -> serac.v1.DataFile
-	13, // 16: serac.v1.TaskStatus.failure:type_name -> serac.v1.Failure
-	3,  // 17: serac.v1.TaskStatusPart.id:type_name -> serac.v1.TaskId
-	18, // 18: serac.v1.TaskStatusPart.data_files:type_name -> serac.v1.DataFile
-	7,  // 19: serac.v1.TaskStatusPart.shuffle_files:type_name -> serac.v1.ShuffleFile
-	1,  // 20: serac.v1.Failure.kind:type_name -> serac.v1.FailureKind
-	7,  // 21: serac.v1.Failure.shuffle_file:type_name -> serac.v1.ShuffleFile
-	3,  // 22: serac.v1.FlightTicket.result:type_name -> serac.v1.TaskId
-	7,  // 23: serac.v1.FlightTicket.shuffle:type_name -> serac.v1.ShuffleFile
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	19, // 15: serac.v1.TaskStatus.data_files:type_name -> serac.v1.DataFile
+	14, // 16: serac.v1.TaskStatus.failure:type_name -> serac.v1.Failure
+	12, // 17: serac.v1.TaskStatus.summaries:type_name -> serac.v1.KeySummary
+	3,  // 18: serac.v1.TaskStatusPart.id:type_name -> serac.v1.TaskId
+	19, // 19: serac.v1.TaskStatusPart.data_files:type_name -> serac.v1.DataFile
+	7,  // 20: serac.v1.TaskStatusPart.shuffle_files:type_name -> serac.v1.ShuffleFile
+	12, // 21: serac.v1.TaskStatusPart.summaries:type_name -> serac.v1.KeySummary
+	1,  // 22: serac.v1.Failure.kind:type_name -> serac.v1.FailureKind
+	7,  // 23: serac.v1.Failure.shuffle_file:type_name -> serac.v1.ShuffleFile
+	3,  // 24: serac.v1.FlightTicket.result:type_name -> serac.v1.TaskId
+	7,  // 25: serac.v1.FlightTicket.shuffle:type_name -> serac.v1.ShuffleFile
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_task_proto_init() }
@@ -1280,7 +1450,8 @@ func file_serac_v1_task_proto_init() {
 		(*LeafAssignment_Shuffle)(nil),
 		(*LeafAssignment_Constant)(nil),
 	}
-	file_serac_v1_task_proto_msgTypes[12].OneofWrappers = []any{
+	file_serac_v1_task_proto_msgTypes[10].OneofWrappers = []any{}
+	file_serac_v1_task_proto_msgTypes[13].OneofWrappers = []any{
 		(*FlightTicket_Result)(nil),
 		(*FlightTicket_Shuffle)(nil),
 	}
@@ -1290,7 +1461,7 @@ func file_serac_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_task_proto_rawDesc), len(file_serac_v1_task_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
