@@ -23,7 +23,11 @@ func (d *distributor) join(n *plan.Join) (*piece, error) {
 	}
 	j := &joining{d: d, n: n, left: left, right: right}
 	j.leftKeys, j.rightKeys = hashableKeys(n)
+	return j.choose()
+}
 
+func (j *joining) choose() (*piece, error) {
+	left, right := j.left, j.right
 	switch {
 	case left.isSingle() && right.isSingle():
 		return j.put(left, right, []unit{left.units[0].merge(right.units[0])}, nil), nil
@@ -86,7 +90,8 @@ func (j *joining) broadcast(s side) (*piece, error) {
 	}
 	var all unit
 	note := "join: small side (about %s) sent to every task"
-	if whole := mergeAll(small.units); whole.bytes() <= replicateThreshold && repeatable(small.node) {
+	if node, whole, ok := j.d.replicated(small); ok {
+		small = &piece{node: node, rows: small.rows, bytes: small.bytes, notes: small.notes}
 		all, note = whole, "join: small side (about %s) read by every task"
 	} else {
 		stage, err := j.d.exchange(small, nil, 1)
@@ -149,14 +154,20 @@ func (j *joining) partitioned() (*piece, error) {
 	}
 	var hash []int
 	switch j.n.Kind {
-	case plan.Inner, plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Single:
+	case plan.Inner:
+		// Either side's columns will do; those of a side that was partitioned before are likelier to be used again.
+		hash = left.hash
+		if left != j.left && right == j.right {
+			hash = shift(right.hash, len(j.n.Left.Schema()))
+		}
+	case plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
 		hash = left.hash
 	case plan.Right:
 		hash = shift(right.hash, len(j.n.Left.Schema()))
 	case plan.RightSemi, plan.RightAnti:
 		hash = right.hash
-	case plan.Full, plan.Mark:
-		// Full: rows without a partner have NULL keys in every partition. Mark is never partitioned.
+	case plan.Full:
+		// Rows without a partner have NULL keys in every partition.
 	}
 	return j.put(left, right, units, hash).note("join: both sides partitioned on %s", count(len(j.leftKeys), "key")), nil
 }
@@ -199,8 +210,8 @@ func (j *joining) put(left, right *piece, units []unit, hash []int) *piece {
 	return p.sized()
 }
 
-// hashableKeys are the equality conditions that rows can be partitioned on: equal values of one type have one hash. Mark
-// and single joins must see the whole right side: a NULL anywhere in it changes every row's mark.
+// hashableKeys are the equality conditions that rows can be partitioned on: equal values of one type have one hash. A mark
+// join must see the whole right side: a NULL anywhere in it changes every row's mark.
 func hashableKeys(n *plan.Join) (left, right []plan.Expr) {
 	if n.Kind == plan.Mark {
 		return nil, nil

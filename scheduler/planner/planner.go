@@ -124,11 +124,12 @@ type distributor struct {
 	scans    map[plan.LeafID]ScanFiles
 	stages   []*Stage
 	nextLeaf plan.LeafID
-	ctes     map[int]*sharedStage
+	ctes     map[int]*boundCTE
+	delims   []*delimSet // of the delim joins around whose other side is being distributed, outermost first
 }
 
 func newDistributor(root plan.Node, scans map[plan.LeafID]ScanFiles, o Options) *distributor {
-	d := &distributor{options: o, scans: scans, ctes: map[int]*sharedStage{}}
+	d := &distributor{options: o, scans: scans, ctes: map[int]*boundCTE{}}
 	eachLeaf(root, func(_ plan.Node, id plan.LeafID) { d.nextLeaf = max(d.nextLeaf, id) })
 	return d
 }
@@ -174,9 +175,13 @@ func (d *distributor) distribute(n plan.Node) (*piece, error) {
 		return d.cte(n)
 	case *plan.CTERef:
 		return d.cteRef(n)
-	case *plan.DelimJoin, *plan.RecursiveCTE, *plan.Sample, *plan.Extension, *plan.WholeStatement:
+	case *plan.DelimJoin:
+		return d.delimJoin(n)
+	case *plan.DelimGet:
+		return d.delimGet(n)
+	case *plan.RecursiveCTE, *plan.Sample, *plan.Extension, *plan.WholeStatement:
 		return d.single(n)
-	case *plan.DelimGet, *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.IcebergCommit:
+	case *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.IcebergCommit:
 		return nil, fmt.Errorf("distribute: %T cannot stand here", n)
 	}
 	return nil, fmt.Errorf("distribute: no strategy for %T", n)

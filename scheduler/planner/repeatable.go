@@ -6,11 +6,11 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
-// repeatable says whether a fragment may be run once per task and give the same rows each time: it reads only tables
-// and constants and computes nothing volatile.
+// repeatable says whether a fragment may be run once per task and give the same rows each time: it reads only tables,
+// constants and stages' outputs, and computes nothing volatile.
 func repeatable(n plan.Node) bool {
 	switch n := n.(type) {
-	case *plan.IcebergScan, *plan.Values:
+	case *plan.IcebergScan, *plan.Values, *plan.ShuffleRead:
 		return true
 	case *plan.Filter:
 		return !isVolatile(n.Cond) && repeatable(n.Input)

@@ -212,8 +212,15 @@ func (s *simulator) read(n *plan.ShuffleRead, in planner.ShuffleInput) (string, 
 		if err != nil {
 			return "", err
 		}
-		for _, p := range in.Partitions {
-			of, err := filepath.Glob(filepath.Join(pattern, fmt.Sprintf("p=%d", p), "*"))
+		directories := []string{"p=*"}
+		if !in.All {
+			directories = nil
+			for _, p := range in.Partitions {
+				directories = append(directories, fmt.Sprintf("p=%d", p))
+			}
+		}
+		for _, directory := range directories {
+			of, err := filepath.Glob(filepath.Join(pattern, directory, "*"))
 			if err != nil {
 				return "", err
 			}

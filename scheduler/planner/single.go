@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"fmt"
-
 	"github.com/seracdb/serac/plan"
 )
 
@@ -23,7 +21,7 @@ func (d *distributor) embed(n plan.Node) (*piece, error) {
 	out := &piece{units: []unit{{}}}
 	eachOwnLeaf(n, func(id plan.LeafID) { out.units[0][id] = reads{constant: true} })
 	for i, c := range children {
-		p, err := d.gathered(c)
+		p, err := d.gatheredInside(n, c)
 		if err != nil {
 			return nil, err
 		}
@@ -34,6 +32,16 @@ func (d *distributor) embed(n plan.Node) (*piece, error) {
 	}
 	out.node = n.WithChildren(nodes)
 	return out.sized(), nil
+}
+
+// gatheredInside is an input of n. The DelimGets of a delim join that stays whole are in place where they are.
+func (d *distributor) gatheredInside(n, input plan.Node) (*piece, error) {
+	if join, ok := n.(*plan.DelimJoin); ok {
+		if source, _ := delimSides(join); input != source {
+			return d.inDelim(nil, input, d.gathered)
+		}
+	}
+	return d.gathered(input)
 }
 
 func (d *distributor) gathered(n plan.Node) (*piece, error) {
@@ -67,15 +75,12 @@ func (d *distributor) hasFreeReference(n plan.Node) bool {
 func (d *distributor) free(n plan.Node, delims int, bound map[int]bool) bool {
 	switch n := n.(type) {
 	case *plan.DelimGet:
-		return delims == 0
+		return delims == 0 && d.boundDelim() == nil
 	case *plan.CTERef:
 		_, shared := d.ctes[n.Index]
 		return !shared && !bound[n.Index]
 	case *plan.DelimJoin:
-		source, other := n.Join.Left, n.Join.Right
-		if n.Flipped {
-			source, other = other, source
-		}
+		source, other := delimSides(n)
 		return d.free(source, delims, bound) || d.free(other, delims+1, bound)
 	case *plan.CTE:
 		bound[n.Index] = true
@@ -88,37 +93,6 @@ func (d *distributor) free(n plan.Node, delims int, bound map[int]bool) bool {
 		}
 	}
 	return false
-}
-
-// cte makes the definition a stage of its own, computed once, that every reference reads. A definition that cannot
-// stand alone stays with its body in one task.
-func (d *distributor) cte(n *plan.CTE) (*piece, error) {
-	if d.hasFreeReference(n) {
-		return d.single(n)
-	}
-	def, err := d.distribute(n.Def)
-	if err != nil {
-		return nil, err
-	}
-	partitions := 1
-	if def.bytes > float64(max(d.options.BroadcastThreshold, 0)) {
-		partitions = d.options.ShufflePartitions
-	}
-	s, err := d.exchange(def.note("CTE %s: computed once", n.Name), allColumns(n.Def.Schema()), partitions)
-	if err != nil {
-		return nil, err
-	}
-	d.ctes[n.Index] = s
-	defer delete(d.ctes, n.Index)
-	return d.distribute(n.Body)
-}
-
-func (d *distributor) cteRef(n *plan.CTERef) (*piece, error) {
-	s, ok := d.ctes[n.Index]
-	if !ok {
-		return nil, fmt.Errorf("distribute: CTE %d is not in scope", n.Index)
-	}
-	return d.read(s), nil
 }
 
 // readAll is the unit that reads everything a plan's leaves stand for, for a plan that runs whole in one task.

@@ -29,16 +29,6 @@ func TestVolatileFunctionsAreKnown(t *testing.T) {
 
 func random() plan.Expr { return &plan.Call{Name: "random", Of: plan.T(plan.Double)} }
 
-// computesVolatile says whether a plan computes anything volatile.
-func computesVolatile(n plan.Node) bool {
-	found := false
-	plan.Walk(n, func(n plan.Node) bool {
-		found = found || anyVolatile(plan.NodeExprs(n))
-		return !found
-	})
-	return found
-}
-
 // A volatile expression has one value for each row: it is not computed below an exchange and again above it.
 func TestVolatileExpressionsAreComputedOnce(t *testing.T) {
 	var ts tables
