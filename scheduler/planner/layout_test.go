@@ -34,15 +34,7 @@ func TestTPCHLayout(t *testing.T) {
 		t.Run(fmt.Sprintf("q%02d", n), func(t *testing.T) {
 			s.t = t
 			root := s.bind(tpch.Query(n)).Plan
-			scans := map[plan.LeafID]planner.ScanFiles{}
-			plan.Walk(root, func(n plan.Node) bool {
-				if scan, ok := n.(*plan.IcebergScan); ok {
-					rows := s.tables[scan.TableKey].Rows
-					scans[scan.Leaf] = columnShare{share{rows: rows, max: 100}, rows * 8 * int64(len(scan.Columns)) / 2}
-				}
-				return true
-			})
-			stages, err := planner.Distribute(root, scans, options)
+			stages, err := planner.Distribute(root, s.sizedScans(root), options)
 			require.NoError(t, err)
 			golden(t, filepath.Join("testdata", "tpch", fmt.Sprintf("q%02d.txt", n)), layout(stages))
 		})
