@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seracdb/serac/codec/conformance/samples"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/wire"
@@ -19,8 +20,8 @@ import (
 // everything is one plan with all samples in it.
 func everything() plan.Node {
 	w := &plan.WholeStatement{SQL: "SELECT 1", Out: columns(1)}
-	for _, s := range samples() {
-		w.Scans = append(w.Scans, plan.NamedScan{Name: s.name, Scan: s.node})
+	for _, s := range samples.Nodes() {
+		w.Scans = append(w.Scans, plan.NamedScan{Name: s.Name, Scan: s.Node})
 	}
 	return w
 }
@@ -28,11 +29,11 @@ func everything() plan.Node {
 // bytesOfEach are the samples that have everything set, encoded.
 func bytesOfEach(t testing.TB) [][]byte {
 	var out [][]byte
-	for _, s := range samples() {
-		if strings.Contains(s.name, "/") || strings.HasPrefix(s.name, "expr in") || strings.HasPrefix(s.name, "expr right") {
+	for _, s := range samples.Nodes() {
+		if strings.Contains(s.Name, "/") || strings.HasPrefix(s.Name, "expr in") || strings.HasPrefix(s.Name, "expr right") {
 			continue
 		}
-		b, err := EncodeFragment(s.node, tables())
+		b, err := EncodeFragment(s.Node, tables())
 		require.NoError(t, err)
 		out = append(out, b)
 	}
@@ -102,11 +103,11 @@ func FuzzDecodeFragment(f *testing.F) {
 // TestFieldsOfNewerVersionsAreRefused adds a field that no version knows to every message of a fragment, one at a time.
 func TestFieldsOfNewerVersionsAreRefused(t *testing.T) {
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 19_000_000, protowire.VarintType), 1)
-	for _, s := range samples() {
-		if strings.Contains(s.name, "/") || strings.Contains(s.name, "expr ") {
+	for _, s := range samples.Nodes() {
+		if strings.Contains(s.Name, "/") || strings.Contains(s.Name, "expr ") {
 			continue
 		}
-		b, err := EncodeFragment(s.node, tables())
+		b, err := EncodeFragment(s.Node, tables())
 		require.NoError(t, err)
 		fragment := &seracv1.Fragment{}
 		require.NoError(t, proto.Unmarshal(b, fragment))
@@ -118,7 +119,7 @@ func TestFieldsOfNewerVersionsAreRefused(t *testing.T) {
 			changed, err := proto.Marshal(fragment)
 			require.NoError(t, err)
 			_, err = DecodeFragment(changed)
-			require.ErrorContains(t, err, "19000000", "%s: %s", s.name, m.Descriptor().FullName())
+			require.ErrorContains(t, err, "19000000", "%s: %s", s.Name, m.Descriptor().FullName())
 		}
 		var visit func(m protoreflect.Message)
 		visit = func(m protoreflect.Message) {

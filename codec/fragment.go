@@ -118,7 +118,7 @@ func (c *Codec) decodeFragment(b []byte) (*Fragment, error) {
 	}
 	// The version is looked at first: it says best why there are fields that are not known.
 	if v := m.GetVersion(); v != fragmentVersion {
-		return nil, fmt.Errorf("version %d, this Serac reads version %d", v, fragmentVersion)
+		return nil, fmt.Errorf("%s has version %d, this Serac reads version %d", m.ProtoReflect().Descriptor().FullName(), v, fragmentVersion)
 	}
 	if err := refuseUnknown(m.ProtoReflect()); err != nil {
 		return nil, err

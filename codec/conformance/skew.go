@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// unknownField is a field that no version knows; 19000 to 19999 are no field numbers of any message.
+const unknownField = 19_000_000
+
+// unknownFields adds a field that no version knows to each message of the fragment, one at a time. It must be refused: a
+// newer writer set it because it matters.
+func (s *suite) unknownFields(c Case) error {
+	b, err := s.encode(c.Node, s.tables(c))
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	p, err := open(b)
+	if err != nil {
+		return err
+	}
+	unknown := protowire.AppendVarint(protowire.AppendTag(nil, unknownField, protowire.VarintType), 1)
+	refuse := func(m protoreflect.Message) error {
+		name := m.Descriptor().FullName()
+		pack := packOf(m)
+		m.SetUnknown(unknown)
+		defer func() {
+			m.SetUnknown(nil)
+			_ = pack()
+		}()
+		if err := pack(); err != nil {
+			return err
+		}
+		changed, err := p.bytes()
+		if err != nil {
+			return err
+		}
+		_, err = s.decode(changed)
+		if err == nil {
+			return fmt.Errorf("a field of %s that is not known is ignored", name)
+		}
+		if isPanic(err) {
+			return fmt.Errorf("with an unknown field in %s: %w", name, err)
+		}
+		if !strings.Contains(err.Error(), fmt.Sprint(unknownField)) {
+			return fmt.Errorf("with an unknown field in %s the error does not name the field: %w", name, err)
+		}
+		return nil
+	}
+	if err := eachMessage(p.fragment.ProtoReflect(), refuse); err != nil {
+		return err
+	}
+	return eachMessage(p.plan.ProtoReflect(), refuse)
+}
+
+// versions reads what a newer writer and what older ones wrote.
+func (s *suite) versions(c Case) error {
+	b, err := s.encode(c.Node, s.tables(c))
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	p, err := open(b)
+	if err != nil {
+		return err
+	}
+	newer := p.fragment.GetVersion() + 1
+	p.fragment.Version = newer
+	if err := s.refusesVersion(p, "serac.v1.Fragment", newer); err != nil {
+		return err
+	}
+	p.fragment.Version = newer - 1
+	err = p.eachAny(func(any *anypb.Any, pack func() error) error { return s.newerMessage(p, any, pack) })
+	if err != nil {
+		return err
+	}
+	for _, old := range c.Older {
+		f, err := s.decode(old.Bytes)
+		if err != nil {
+			return fmt.Errorf("what version %s wrote: %w", old.Version, err)
+		}
+		if err := equal(old.Node, f.Root); err != nil {
+			return fmt.Errorf("what version %s wrote: %w", old.Version, err)
+		}
+	}
+	return nil
+}
+
+// newerMessage raises the version of one message.
+func (s *suite) newerMessage(p *parsed, any *anypb.Any, pack func() error) error {
+	before := proto.CloneOf(any)
+	defer func() {
+		any.TypeUrl, any.Value = before.GetTypeUrl(), before.GetValue()
+		_ = pack()
+	}()
+	name := any.GetTypeUrl()[strings.LastIndexByte(any.GetTypeUrl(), '/')+1:]
+	if name != "serac.v1.ExtensionNode" {
+		return nil
+	}
+	node := &seracv1.ExtensionNode{}
+	if err := proto.Unmarshal(any.GetValue(), node); err != nil {
+		return fmt.Errorf("parse %s: %w", name, err)
+	}
+	name = node.GetMessage().GetTypeUrl()
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	for _, version := range []int32{node.GetVersion() + 1, 0, -1} {
+		node.Version = version
+		b, err := proto.Marshal(node)
+		if err != nil {
+			return fmt.Errorf("serialize %s: %w", name, err)
+		}
+		any.Value = b
+		if err := pack(); err != nil {
+			return err
+		}
+		if err := s.refusesVersion(p, name, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusesVersion says that a changed fragment is refused with an error that names the message and its version.
+func (s *suite) refusesVersion(p *parsed, name string, version int32) error {
+	b, err := p.bytes()
+	if err != nil {
+		return err
+	}
+	_, err = s.decode(b)
+	if err == nil {
+		return fmt.Errorf("version %d of %s is read", version, name)
+	}
+	if isPanic(err) {
+		return fmt.Errorf("version %d of %s: %w", version, name, err)
+	}
+	for _, text := range []string{name, fmt.Sprintf("version %d", version)} {
+		if !strings.Contains(err.Error(), text) {
+			return fmt.Errorf("version %d of %s is refused with an error that does not say %q: %w", version, name, text, err)
+		}
+	}
+	return nil
+}
