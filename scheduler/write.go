@@ -206,6 +206,10 @@ func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *prepared
 	if err != nil {
 		return 0, err
 	}
+	if err := commit.Check(w.table, outcome.DataFiles); err != nil {
+		st.deleteFiles(ctx, w.table, dataFilePaths(outcome.DataFiles))
+		return 0, fmt.Errorf("what executors wrote to %s: %w", strings.Join(w.table.Identifier(), "."), err)
+	}
 	var n int64
 	for _, f := range outcome.DataFiles {
 		n += f.RecordCount
@@ -239,6 +243,11 @@ func dataFilePaths(files []*seracv1.DataFile) []string {
 
 // deleteFiles removes uncommitted files, also when the statement's own time is up.
 func (st *statement) deleteFiles(ctx context.Context, t *catalog.Table, paths []string) {
+	paths, others := commit.Own(t, st.id, paths)
+	if len(others) > 0 {
+		st.log.Error("executors named files that are not the statement's own; they were left alone", "statement", st.id,
+			"table", strings.Join(t.Identifier(), "."), "files", len(others), "first", others[0])
+	}
 	if len(paths) == 0 {
 		return
 	}

@@ -208,6 +208,10 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 		Schemas:     t.Metadata().Schemas(),
 		NameMapping: t.NameMapping(),
 		Group:       group,
+		Unpartitioned: func(specID int32) bool {
+			spec := t.Metadata().PartitionSpecByID(int(specID))
+			return spec != nil && spec.NumFields() == 0
+		},
 		Local: func(ctx context.Context, path string) (string, error) {
 			f, err := a.Objects.Local(ctx, storage, path)
 			if err != nil {

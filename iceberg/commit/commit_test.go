@@ -379,6 +379,14 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		"bad bound":               {func(f *seracv1.DataFile) { f.LowerBounds[1] = []byte{1, 2} }, "bound of id"},
 		"bound of no column":      {func(f *seracv1.DataFile) { f.UpperBounds[99] = []byte{1, 2} }, "field 99"},
 		"NULL in required column": {func(f *seracv1.DataFile) { f.NullValueCounts[1] = 2 }, "required column id"},
+		"no partition value":      {func(f *seracv1.DataFile) { delete(f.Partition, 1000) }, "column id is required"},
+		"negative null count":     {func(f *seracv1.DataFile) { f.NullValueCounts[2] = -1 }, "null count of field 2 is -1"},
+		"other schema":            {func(f *seracv1.DataFile) { f.SchemaId = 5 }, "schema 5"},
+		"other format version":    {func(f *seracv1.DataFile) { f.FormatVersion = 3 }, "format version 3"},
+		"elsewhere":               {func(f *seracv1.DataFile) { f.Path = "/etc/passwd" }, "data location"},
+		"the table beside":        {func(f *seracv1.DataFile) { f.Path = tbl.Location() + "2/data/x.parquet" }, "data location"},
+		"its metadata":            {func(f *seracv1.DataFile) { f.Path = tbl.MetadataLocation() }, "data location"},
+		"out of its directory":    {func(f *seracv1.DataFile) { f.Path = tbl.Location() + "/data/../metadata/x" }, "data location"},
 		"split offsets":           {func(f *seracv1.DataFile) { f.SplitOffsets = []int64{4, f.SizeBytes} }, "split offsets"},
 	}
 	for name, tc := range cases {
@@ -388,10 +396,16 @@ func TestFilesThatDoNotFit(t *testing.T) {
 			_, err := commit.Append(ctx, c, tbl, commit.Request{CommitID: name, Files: []*seracv1.DataFile{bad}, Operation: commit.OpAppend})
 			require.ErrorIs(t, err, commit.ErrBadFile)
 			require.ErrorContains(t, err, tc.says)
+			require.Equal(t, err, fmt.Errorf("commit to c.ns.t: %w", commit.Check(tbl, []*seracv1.DataFile{bad})), "checked before, and alike")
+			var file *commit.FileError
+			require.ErrorAs(t, err, &file)
+			require.Equal(t, bad.Path, file.Path)
 		})
 	}
 	_, err := commit.Append(ctx, c, tbl, commit.Request{CommitID: "twice", Files: []*seracv1.DataFile{good, good}, Operation: commit.OpAppend})
 	require.ErrorIs(t, err, commit.ErrBadFile)
+	require.ErrorIs(t, commit.Check(tbl, []*seracv1.DataFile{good, good}), commit.ErrBadFile)
+	require.NoError(t, commit.Check(tbl, []*seracv1.DataFile{good}))
 	require.Empty(t, reload(t, c, tbl).Iceberg().Metadata().Snapshots(), "nothing was committed")
 	_, err = commit.Append(ctx, c, tbl, commit.Request{CommitID: "good", Files: []*seracv1.DataFile{good}, Operation: commit.OpAppend})
 	require.NoError(t, err)
@@ -423,6 +437,17 @@ func TestOverwriteReplacesEverything(t *testing.T) {
 			require.Empty(t, ids(t, reload(t, c, tbl)))
 		})
 	}
+}
+
+// Only a statement's own files are deleted at an executor's word.
+func TestOwnFiles(t *testing.T) {
+	tbl := createTable(t, icetest.SQLite(t), "t", nil, nil)
+	data := tbl.Location() + "/data/"
+	mine := []string{data + "s1-a.parquet", data + "k=1/s1-b.parquet"}
+	others := []string{data + "s2-a.parquet", data + "s1-x/../s2-a.parquet", tbl.MetadataLocation(), "/etc/s1-passwd", data + "s1-/", ""}
+	own, rest := commit.Own(tbl, "s1", append(others, mine...))
+	require.Equal(t, mine, own)
+	require.Equal(t, others, rest)
 }
 
 func TestDeleteFiles(t *testing.T) {

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,12 +23,12 @@ func dataFiles(planned, base *catalog.Table, messages []*seracv1.DataFile, first
 	seen := make(map[string]bool, len(messages))
 	for i, m := range messages {
 		if seen[m.GetPath()] {
-			return nil, fmt.Errorf("%w: %s is listed twice", ErrBadFile, m.GetPath())
+			return nil, &FileError{Path: m.GetPath(), Reason: errors.New("it is listed twice")}
 		}
 		seen[m.GetPath()] = true
 		builder, err := dataFile(planned, base, m)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrBadFile, m.GetPath(), err)
+			return nil, &FileError{Path: m.GetPath(), Reason: err}
 		}
 		if firstRowID != nil {
 			builder.FirstRowID(*firstRowID)
@@ -57,6 +58,12 @@ func checkSchema(planned, base *catalog.Table) error {
 }
 
 func dataFile(planned, base *catalog.Table, m *seracv1.DataFile) (*ice.DataFileBuilder, error) {
+	if err := checkOrigin(planned, m); err != nil {
+		return nil, err
+	}
+	if m.GetRecordCount() < 0 {
+		return nil, fmt.Errorf("its record count is %d", m.GetRecordCount())
+	}
 	if m.GetSizeBytes() <= 0 {
 		return nil, fmt.Errorf("its size is %d bytes", m.GetSizeBytes())
 	}
@@ -108,12 +115,17 @@ func partitionValues(schema *ice.Schema, spec ice.PartitionSpec, encoded map[int
 	for _, f := range spec.Fields() {
 		values[f.FieldID] = nil
 		b, ok := encoded[int32(f.FieldID)]
-		if _, void := f.Transform.(ice.VoidTransform); !ok || void {
+		if _, void := f.Transform.(ice.VoidTransform); void {
 			continue
 		}
 		source, found := schema.FindFieldByID(f.SourceID())
-		if !found {
+		switch {
+		case !found:
 			return nil, fmt.Errorf("partition field %s: its column was dropped", f.Name)
+		case !ok && source.Required:
+			return nil, fmt.Errorf("partition field %s: it has no value, and column %s is required", f.Name, source.Name)
+		case !ok:
+			continue
 		}
 		value, err := iceberg.DecodeValue(f.Transform.ResultType(source.Type), nonNil(b))
 		if err != nil {

@@ -188,7 +188,8 @@ func (r *reader) sameEquality(files []*dataFile) bool {
 	return true
 }
 
-// equalityBySequence says that exactly those deletes of any of files apply to a file that are younger than it.
+// equalityBySequence says that to each file may be applied exactly those deletes of any of files that are younger than it. One
+// of them may be missing from the file's own list where its table-wide bounds rule it out: applied, it deletes nothing.
 func (r *reader) equalityBySequence(files []*dataFile) bool {
 	all := make(map[int32]bool)
 	for _, f := range files {
@@ -199,11 +200,15 @@ func (r *reader) equalityBySequence(files []*dataFile) bool {
 	for _, f := range files {
 		younger := 0
 		for d := range all {
-			if r.in.Group.GetDeleteFiles()[d].GetSequenceNumber() > f.task.GetSequenceNumber() {
+			file, listed := r.in.Group.GetDeleteFiles()[d], slices.Contains(f.equality, d)
+			if file.GetSequenceNumber() <= f.task.GetSequenceNumber() {
+				continue
+			}
+			if !listed && (r.in.Unpartitioned == nil || !r.in.Unpartitioned(file.GetSpecId())) {
+				return false // of another partition, perhaps
+			}
+			if listed {
 				younger++
-				if !slices.Contains(f.equality, d) {
-					return false
-				}
 			}
 		}
 		if younger != len(f.equality) {

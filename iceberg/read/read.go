@@ -26,6 +26,9 @@ type Input struct {
 	NameMapping ice.NameMapping
 	// Group is what the scan reads; nil or empty reads nothing (rule 10).
 	Group *seracv1.FileGroup
+	// Unpartitioned says that a partition spec has no fields. An equality delete of such a spec applies to all older data files
+	// of the table. nil says so of none.
+	Unpartitioned func(specID int32) bool
 	// Local makes a data or delete file of the group a local file that DuckDB may read, and that stays until the query
 	// has ended.
 	Local func(ctx context.Context, path string) (string, error)

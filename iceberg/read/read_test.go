@@ -218,7 +218,8 @@ func (w *world) input(t *testing.T, tbl *table.Table, scan *plan.IcebergScan, g 
 			t.Cleanup(f.Release)
 			return f.Path, nil
 		},
-		TempDir: w.dir + "/spill", Prefix: "leaf1",
+		Unpartitioned: func(specID int32) bool { return tbl.Metadata().PartitionSpecByID(int(specID)).NumFields() == 0 },
+		TempDir:       w.dir + "/spill", Prefix: "leaf1",
 	}
 }
 
@@ -492,6 +493,36 @@ func TestEqualityDeletes(t *testing.T) {
 	require.Len(t, w.rows(t, w.input(t, tbl, scan, group(t, tbl))), 200)
 	tbl = evolve(t, tbl, func(u *table.UpdateSchema) { u.DeleteColumn([]string{"s"}) })
 	require.Len(t, w.rows(t, w.input(t, tbl, scanOf(t, tbl), group(t, tbl))), 200)
+}
+
+// Files that differ in which equality deletes apply to them are read together: their sequence numbers tell.
+func TestEqualityDeletesAreToldBySequence(t *testing.T) {
+	w := newWorld(t)
+	tbl := w.create(t, ice.NewSchema(0, field(1, "id", ice.PrimitiveTypes.Int32, false), field(2, "s", ice.PrimitiveTypes.String, false)), properties("2"))
+	for i := range 4 {
+		tbl = appendRows(t, tbl, numbers(i*10, i*10+10, `{"id":$,"s":"row $"}`))
+		tbl = deleteEqual(t, tbl, []int{1}, fmt.Sprintf(`[{"id":3},{"id":%d}]`, i*10+5))
+		tbl = appendRows(t, tbl, `[{"id":3,"s":"again"},{"id":55,"s":"far"}]`)
+	}
+	tbl = deleteEqual(t, tbl, []int{1}, `[{"id":55}]`) // its bounds rule the files of ten rows out
+	// Of each round its 5 is gone, of the first its 3, and of those that came again all but the last.
+	require.Len(t, w.check(t, tbl), 4*10-4-1+1)
+	g := group(t, tbl)
+	lists := map[string]bool{}
+	for _, f := range g.GetFiles() {
+		lists[fmt.Sprint(f.GetDeletes())] = true
+	}
+	require.Greater(t, len(lists), 3, "the files' own lists differ")
+	in := w.input(t, tbl, scanOf(t, tbl), g)
+	query, err := SQL(context.Background(), in)
+	require.NoError(t, err)
+	require.NoError(t, query.Close())
+	require.Equal(t, 1, strings.Count(query.SQL, "read_parquet("))
+	in.Unpartitioned, in.Prefix = nil, "other"
+	query, err = SQL(context.Background(), in)
+	require.NoError(t, err)
+	require.NoError(t, query.Close())
+	require.Greater(t, strings.Count(query.SQL, "read_parquet("), 1, "of partitioned tables nothing is known")
 }
 
 func TestFilterAndMetadataColumns(t *testing.T) {

@@ -52,23 +52,20 @@ func (b *groupBuilder) add(file int, start, length int64) {
 	b.group.Files = append(b.group.Files, out)
 }
 
-// delete is the position of a delete file in the group's list. Its sequence number stays 0: which data files it applies to
-// has been decided, and each lists its own.
+// delete is the position of a delete file in the group's list.
 func (b *groupBuilder) delete(d ice.DataFile, content seracv1.DeleteFile_Content) int32 {
-	key := deleteKey{path: d.FilePath()}
-	if d.ContentOffset() != nil {
-		key.offset = *d.ContentOffset()
-	}
+	key := keyOf(d)
 	if at, ok := b.deletes[key]; ok {
 		return at
 	}
 	out := &seracv1.DeleteFile{
-		Content:       content,
-		Path:          d.FilePath(),
-		SizeBytes:     d.FileSizeBytes(),
-		SpecId:        d.SpecID(),
-		ContentOffset: key.offset,
-		RecordCount:   d.Count(),
+		Content:        content,
+		Path:           d.FilePath(),
+		SizeBytes:      d.FileSizeBytes(),
+		SpecId:         d.SpecID(),
+		SequenceNumber: b.files.sequences[key],
+		ContentOffset:  key.offset,
+		RecordCount:    d.Count(),
 	}
 	for _, id := range d.EqualityFieldIDs() {
 		out.EqualityIds = append(out.EqualityIds, int32(id))

@@ -25,9 +25,11 @@ type Files struct {
 	// -1 when the snapshot's summary does not count its files.
 	TotalFiles, PrunedFiles int
 
-	// weights are the tasks' shares of Bytes, and constants the values of their identity partition fields.
+	// weights are the tasks' shares of Bytes, constants the values of their identity partition fields, and sequences the
+	// data sequence numbers of their delete files.
 	weights   []int64
 	constants []map[int32][]byte
+	sequences map[deleteKey]int64
 }
 
 // Plan plans the scan of a table at a snapshot (0: the table has none, nothing is read). columns are the scan's output
@@ -63,6 +65,9 @@ func planFiles(ctx context.Context, t *table.Table, snapshotID int64, columns []
 		if n, err := strconv.Atoi(snapshot.Summary.Properties["total-data-files"]); err == nil && n >= len(files.Tasks) {
 			files.TotalFiles, files.PrunedFiles = n, n-len(files.Tasks)
 		}
+	}
+	if files.sequences, err = deleteSequences(ctx, t, snapshot, files.Tasks); err != nil {
+		return nil, err
 	}
 	projected := projectedFields(schema, columns)
 	files.weights = make([]int64, len(files.Tasks))

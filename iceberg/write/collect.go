@@ -61,7 +61,8 @@ func (w *Writer) dataFile(row []any) (*seracv1.DataFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("size of %s: %w", path, err)
 	}
-	f := &seracv1.DataFile{Path: path, RecordCount: count, SizeBytes: size, SpecId: w.node.SpecID}
+	f := &seracv1.DataFile{Path: path, RecordCount: count, SizeBytes: size, SpecId: w.node.SpecID,
+		SchemaId: int32(w.table.Schema.ID), FormatVersion: int32(w.table.FormatVersion)}
 	footer, err := object.ReadLocalFooter(path)
 	if err != nil {
 		return nil, fmt.Errorf("data file %s: %w", path, err)

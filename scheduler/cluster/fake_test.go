@@ -141,6 +141,9 @@ type fake struct {
 
 	// onLaunch, if not nil, is called instead of working; set before start.
 	onLaunch func(x *fake, l *seracv1.TaskLaunch)
+	// onPart, if not nil, takes the assignments of each message of a launch, which are not kept then.
+	onPart func([]*seracv1.LeafAssignment)
+	dial   []grpc.DialOption // further ones, of the connection to the scheduler
 	// onGet, if not nil, serves a result.
 	onGet func(x *fake, id *seracv1.TaskId, w *flight.Writer) error
 
@@ -174,9 +177,9 @@ func (b *bench) tryStart(id string, slots int, change ...func(*fake, *seracv1.Re
 	b.flights[address] = l
 	b.mu.Unlock()
 
-	conn, err := grpc.NewClient("passthrough:///scheduler", grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient("passthrough:///scheduler", append(x.dial, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return b.address.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return b.address.DialContext(ctx) }))...)
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	x.conn, x.stop = conn, stop
@@ -232,6 +235,16 @@ func (x *fake) receive() {
 			x.err = err
 			x.mu.Unlock()
 			return
+		}
+		if x.onPart != nil {
+			x.onPart(m.GetLaunch().GetAssignments())
+			x.onPart(m.GetLaunchPart().GetAssignments())
+			if m.GetLaunch() != nil {
+				m.GetLaunch().Assignments = nil
+			}
+			if m.GetLaunchPart() != nil {
+				m.GetLaunchPart().Assignments = nil
+			}
 		}
 		switch m := m.GetMessage().(type) {
 		case *seracv1.AttachResponse_Launch:

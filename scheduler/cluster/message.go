@@ -8,8 +8,9 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-// maxMessage is the size, in bytes, that messages to executors are split at: far below gRPC's default limit of 4 MiB.
-const maxMessage = 1 << 20
+// maxMessage is the size, in bytes, that launches are split at, so that no message, with what wraps it, is above 1 MiB: far
+// below gRPC's default limit of 4 MiB.
+const maxMessage = 1<<20 - 4<<10
 
 // maxFragment bounds what cannot be split: a fragment with its settings must fit into one message.
 const maxFragment = 3 << 20
@@ -19,28 +20,62 @@ func sendSplit(stream attachStream, m outgoing) error {
 	if m.launch == nil {
 		return stream.Send(m.message)
 	}
-	launch, parts := split(m.launch, maxMessage)
-	if err := stream.Send(&seracv1.AttachResponse{Message: &seracv1.AttachResponse_Launch{Launch: launch}}); err != nil {
-		return fmt.Errorf("send launch of %v: %w", keyOf(launch.GetId()).attempt, err)
-	}
-	for _, p := range parts {
-		if err := stream.Send(&seracv1.AttachResponse{Message: &seracv1.AttachResponse_LaunchPart{LaunchPart: p}}); err != nil {
-			return fmt.Errorf("send launch of %v: %w", keyOf(launch.GetId()).attempt, err)
-		}
+	err := split(m.launch, maxMessage, stream.Send)
+	if err != nil {
+		return fmt.Errorf("send launch of %v: %w", keyOf(m.launch.GetId()).attempt, err)
 	}
 	return nil
 }
 
-// split cuts a launch's assignments into messages of at most about limit bytes. The files of one leaf may be spread over
-// several messages, in order; each message's file group is whole in itself: its files point into its own delete files.
-// The fragment goes with the first message. Only a single file with more delete files than that makes a larger message.
-func split(l *seracv1.TaskLaunch, limit int) (*seracv1.TaskLaunch, []*seracv1.TaskLaunchPart) {
+// split sends a launch in messages of at most about limit bytes; each is made when its turn has come. The files of one leaf
+// may be spread over several messages, in order; each message's file group is whole in itself: its files point into its own
+// delete files. The fragment goes with the first message. Only a single file with more delete files than that makes a larger
+// message.
+func split(l *seracv1.TaskLaunch, limit int, send func(*seracv1.AttachResponse) error) error {
 	if proto.Size(l) <= limit {
-		return l, nil
+		return send(launchMessage(l))
 	}
 	first := &seracv1.TaskLaunch{Id: l.GetId(), Fragment: l.GetFragment(), Settings: l.GetSettings()}
-	s := splitter{limit: limit, room: limit - proto.Size(first)}
-	for _, a := range l.GetAssignments() {
+	// The first message says how many follow, so they are counted before any is sent.
+	count := 0
+	each := func(take func(assignments []*seracv1.LeafAssignment) error) error {
+		s := splitter{limit: limit, room: limit - proto.Size(first), take: take}
+		s.all(l.GetAssignments())
+		return s.err
+	}
+	if err := each(func([]*seracv1.LeafAssignment) error { count++; return nil }); err != nil {
+		return err
+	}
+	parts := int32(count - 1)
+	sent := 0
+	return each(func(assignments []*seracv1.LeafAssignment) error {
+		sent++
+		if sent == 1 {
+			first.Assignments, first.Parts = assignments, parts
+			return send(launchMessage(first))
+		}
+		return send(&seracv1.AttachResponse{Message: &seracv1.AttachResponse_LaunchPart{
+			LaunchPart: &seracv1.TaskLaunchPart{Id: l.GetId(), Assignments: assignments},
+		}})
+	})
+}
+
+func launchMessage(l *seracv1.TaskLaunch) *seracv1.AttachResponse {
+	return &seracv1.AttachResponse{Message: &seracv1.AttachResponse_Launch{Launch: l}}
+}
+
+// splitter fills messages one after the other and gives each away. The first may get nothing, when the fragment takes all
+// the room. After an error nothing more is given away.
+type splitter struct {
+	limit, room int
+	now         []*seracv1.LeafAssignment
+	full        int // messages given away
+	take        func(assignments []*seracv1.LeafAssignment) error
+	err         error
+}
+
+func (s *splitter) all(assignments []*seracv1.LeafAssignment) {
+	for _, a := range assignments {
 		switch {
 		case a.GetFiles() != nil:
 			s.addGroup(a.GetLeaf(), a.GetFiles())
@@ -52,33 +87,22 @@ func split(l *seracv1.TaskLaunch, limit int) (*seracv1.TaskLaunch, []*seracv1.Ta
 		}
 	}
 	s.close()
-	first.Assignments = s.messages[0]
-	parts := make([]*seracv1.TaskLaunchPart, len(s.messages)-1)
-	for i, assignments := range s.messages[1:] {
-		parts[i] = &seracv1.TaskLaunchPart{Id: l.GetId(), Assignments: assignments}
-	}
-	first.Parts = int32(len(parts))
-	return first, parts
-}
-
-// splitter fills messages one after the other. The first may get nothing, when the fragment takes all the room.
-type splitter struct {
-	limit, room int
-	messages    [][]*seracv1.LeafAssignment
-	now         []*seracv1.LeafAssignment
 }
 
 // perElement is what an element of a list costs beyond its own bytes, and an assignment beyond its elements, at most.
 const perElement = 16
 
 func (s *splitter) close() {
-	s.messages = append(s.messages, s.now)
+	if s.err == nil {
+		s.err = s.take(s.now)
+	}
+	s.full++
 	s.now, s.room = nil, s.limit
 }
 
 // fit begins a new message, and says so, if the present one has no room for n bytes.
 func (s *splitter) fit(n int) bool {
-	if n <= s.room || len(s.now) == 0 && len(s.messages) > 0 {
+	if n <= s.room || len(s.now) == 0 && s.full > 0 {
 		return false
 	}
 	s.close()

@@ -118,6 +118,20 @@ func TestFairness(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// splitAll is the messages of a launch.
+func splitAll(t *testing.T, l *seracv1.TaskLaunch, limit int) (first *seracv1.TaskLaunch, parts []*seracv1.TaskLaunchPart) {
+	t.Helper()
+	require.NoError(t, split(l, limit, func(m *seracv1.AttachResponse) error {
+		if first == nil {
+			first = m.GetLaunch()
+			return nil
+		}
+		parts = append(parts, m.GetLaunchPart())
+		return nil
+	}))
+	return first, parts
+}
+
 func TestSplit(t *testing.T) {
 	const limit = 10_000
 	l := &seracv1.TaskLaunch{Id: &seracv1.TaskId{JobId: "j", Stage: 1, Task: 2, Attempt: 3}, Fragment: make([]byte, 3000), Settings: map[string]string{"TimeZone": "UTC"}}
@@ -143,7 +157,7 @@ func TestSplit(t *testing.T) {
 		{Leaf: 4, What: &seracv1.LeafAssignment_Files{Files: &seracv1.FileGroup{}}},
 	}
 	before := proto.Clone(l)
-	first, parts := split(l, limit)
+	first, parts := splitAll(t, l, limit)
 	require.True(t, proto.Equal(before, l), "the launch itself is shared and stays")
 	require.Equal(t, int32(len(parts)), first.GetParts())
 	require.Greater(t, len(parts), 3)
@@ -190,11 +204,11 @@ func TestSplit(t *testing.T) {
 
 	// A fragment that takes all the room goes alone.
 	l.Fragment = make([]byte, 2*limit)
-	first, parts = split(l, limit)
+	first, parts = splitAll(t, l, limit)
 	require.Empty(t, first.GetAssignments())
 	require.NotEmpty(t, parts[0].GetAssignments())
 	// A small one stays whole.
-	first, parts = split(l, 1<<20)
+	first, parts = splitAll(t, l, 1<<20)
 	require.Same(t, l, first)
 	require.Empty(t, parts)
 }

@@ -108,6 +108,7 @@ func Message(tbl *catalog.Table, f ice.DataFile) (*seracv1.DataFile, error) {
 		ColumnSizes: byField(f.ColumnSizes()), ValueCounts: byField(f.ValueCounts()), NullValueCounts: byField(f.NullValueCounts()),
 		NanValueCounts: byField(f.NaNValueCounts()), LowerBounds: byField(f.LowerBoundValues()), UpperBounds: byField(f.UpperBoundValues()),
 		SplitOffsets: f.SplitOffsets(), Partition: map[int32][]byte{},
+		SchemaId: int32(tbl.Schema().ID), FormatVersion: int32(tbl.FormatVersion()),
 	}
 	spec := tbl.Iceberg().Metadata().PartitionSpecByID(int(f.SpecID()))
 	for _, field := range spec.Fields() {

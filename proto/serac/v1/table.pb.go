@@ -225,8 +225,9 @@ type DeleteFile struct {
 	SizeBytes int64                  `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
 	SpecId    int32                  `protobuf:"varint,4,opt,name=spec_id,json=specId,proto3" json:"spec_id,omitempty"`
 	// Equality deletes: the field ids compared.
-	EqualityIds    []int32 `protobuf:"varint,5,rep,packed,name=equality_ids,json=equalityIds,proto3" json:"equality_ids,omitempty"`
-	SequenceNumber int64   `protobuf:"varint,6,opt,name=sequence_number,json=sequenceNumber,proto3" json:"sequence_number,omitempty"`
+	EqualityIds []int32 `protobuf:"varint,5,rep,packed,name=equality_ids,json=equalityIds,proto3" json:"equality_ids,omitempty"`
+	// The data sequence number: an equality delete applies to data files of smaller ones.
+	SequenceNumber int64 `protobuf:"varint,6,opt,name=sequence_number,json=sequenceNumber,proto3" json:"sequence_number,omitempty"`
 	// Deletion vectors: the blob within the Puffin file.
 	ContentOffset    int64 `protobuf:"varint,7,opt,name=content_offset,json=contentOffset,proto3" json:"content_offset,omitempty"`
 	ContentSizeBytes int64 `protobuf:"varint,8,opt,name=content_size_bytes,json=contentSizeBytes,proto3" json:"content_size_bytes,omitempty"`
@@ -337,7 +338,8 @@ func (x *DeleteFile) GetReferencedDataFile() string {
 	return ""
 }
 
-// FileScanTask is one data file, or a range of its bytes, to read with the deletes that apply to it.
+// FileScanTask is one data file, or a range of its bytes, to read with the deletes that apply to it. Statistics stay on the
+// scheduler, which has pruned by them. The filter that is left to apply is the scan's, in the fragment, once for all files.
 type FileScanTask struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Path        string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
@@ -536,8 +538,11 @@ type DataFile struct {
 	LowerBounds     map[int32][]byte `protobuf:"bytes,10,rep,name=lower_bounds,json=lowerBounds,proto3" json:"lower_bounds,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	UpperBounds     map[int32][]byte `protobuf:"bytes,11,rep,name=upper_bounds,json=upperBounds,proto3" json:"upper_bounds,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	SplitOffsets    []int64          `protobuf:"varint,12,rep,packed,name=split_offsets,json=splitOffsets,proto3" json:"split_offsets,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The schema and the table format's version that it was written for.
+	SchemaId      int32 `protobuf:"varint,13,opt,name=schema_id,json=schemaId,proto3" json:"schema_id,omitempty"`
+	FormatVersion int32 `protobuf:"varint,14,opt,name=format_version,json=formatVersion,proto3" json:"format_version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DataFile) Reset() {
@@ -654,6 +659,20 @@ func (x *DataFile) GetSplitOffsets() []int64 {
 	return nil
 }
 
+func (x *DataFile) GetSchemaId() int32 {
+	if x != nil {
+		return x.SchemaId
+	}
+	return 0
+}
+
+func (x *DataFile) GetFormatVersion() int32 {
+	if x != nil {
+		return x.FormatVersion
+	}
+	return 0
+}
+
 var File_serac_v1_table_proto protoreflect.FileDescriptor
 
 const file_serac_v1_table_proto_rawDesc = "" +
@@ -716,7 +735,7 @@ const file_serac_v1_table_proto_rawDesc = "" +
 	"\r_first_row_id\"r\n" +
 	"\tFileGroup\x12,\n" +
 	"\x05files\x18\x01 \x03(\v2\x16.serac.v1.FileScanTaskR\x05files\x127\n" +
-	"\fdelete_files\x18\x02 \x03(\v2\x14.serac.v1.DeleteFileR\vdeleteFiles\"\xeb\b\n" +
+	"\fdelete_files\x18\x02 \x03(\v2\x14.serac.v1.DeleteFileR\vdeleteFiles\"\xaf\t\n" +
 	"\bDataFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -731,7 +750,9 @@ const file_serac_v1_table_proto_rawDesc = "" +
 	"\flower_bounds\x18\n" +
 	" \x03(\v2#.serac.v1.DataFile.LowerBoundsEntryR\vlowerBounds\x12F\n" +
 	"\fupper_bounds\x18\v \x03(\v2#.serac.v1.DataFile.UpperBoundsEntryR\vupperBounds\x12#\n" +
-	"\rsplit_offsets\x18\f \x03(\x03R\fsplitOffsets\x1a<\n" +
+	"\rsplit_offsets\x18\f \x03(\x03R\fsplitOffsets\x12\x1b\n" +
+	"\tschema_id\x18\r \x01(\x05R\bschemaId\x12%\n" +
+	"\x0eformat_version\x18\x0e \x01(\x05R\rformatVersion\x1a<\n" +
 	"\x0ePartitionEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\x1a>\n" +
