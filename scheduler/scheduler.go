@@ -18,6 +18,7 @@ import (
 	"github.com/seracdb/serac/scheduler/engine"
 	"github.com/seracdb/serac/scheduler/journal"
 	"github.com/seracdb/serac/scheduler/sql"
+	"github.com/seracdb/serac/scheduler/substrait"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -94,6 +95,9 @@ func (s *Scheduler) Execute(ctx context.Context, session *engine.Session, text s
 	}
 	return st.start(ctx)
 }
+
+// SubstraitSQL is a Substrait plan as the text of a query.
+func (s *Scheduler) SubstraitSQL(plan []byte) (string, error) { return substrait.SQL(plan) }
 
 // statement is one statement of one session, pinned to one version of each table it names (rule 17).
 type statement struct {

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -139,37 +138,19 @@ func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, 
 
 // column makes one-column rows of the names that match a LIKE pattern.
 func column(names []string, like *string) [][]*string {
-	var pattern *regexp.Regexp
+	matches := func(string) bool { return true }
 	if like != nil {
-		pattern = likePattern(*like)
+		matches = engine.Like(*like, 0, true)
 	}
 	names = slices.Clone(names)
 	slices.Sort(names)
 	out := make([][]*string, 0, len(names))
 	for _, n := range names {
-		if pattern == nil || pattern.MatchString(n) {
+		if matches(n) {
 			out = append(out, []*string{&n})
 		}
 	}
 	return out
-}
-
-// likePattern is a LIKE pattern without an escape character.
-func likePattern(like string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString("(?is)^")
-	for _, r := range like {
-		switch r {
-		case '%':
-			b.WriteString(".*")
-		case '_':
-			b.WriteString(".")
-		default:
-			b.WriteString(regexp.QuoteMeta(string(r)))
-		}
-	}
-	b.WriteString("$")
-	return regexp.MustCompile(b.String())
 }
 
 // change runs SET, RESET and USE, which change the session.

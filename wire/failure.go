@@ -110,7 +110,7 @@ func (f *Failure) Is(target error) bool {
 // GRPCStatus lets a Failure cross a gRPC call, Flight's included, with its kind: the message rides in the status, the rest
 // in its details.
 func (f *Failure) GRPCStatus() *status.Status {
-	s := status.New(grpcCode(f.Kind), cut(f.Error()))
+	s := status.New(Code(f.Kind), cut(f.Error()))
 	// The message already stands in the status; it is not sent twice.
 	detailed, err := s.WithDetails(&seracv1.Failure{Kind: f.Kind, ShuffleFile: f.ShuffleFile})
 	if err != nil {
@@ -233,7 +233,8 @@ func kindOfCode(code codes.Code) seracv1.FailureKind {
 	}
 }
 
-func grpcCode(kind seracv1.FailureKind) codes.Code {
+// Code is the gRPC code that a failure of a kind travels with.
+func Code(kind seracv1.FailureKind) codes.Code {
 	switch kind {
 	case seracv1.FailureKind_FAILURE_KIND_TRANSPORT, seracv1.FailureKind_FAILURE_KIND_EXECUTOR_LOST,
 		seracv1.FailureKind_FAILURE_KIND_SHUFFLE_FETCH, seracv1.FailureKind_FAILURE_KIND_HANDED_BACK:

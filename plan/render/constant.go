@@ -224,3 +224,6 @@ func structLiteral(items []any, fields []plan.Field) (string, error) {
 	}
 	return "row(" + strings.Join(parts, ", ") + ")", nil
 }
+
+// Constant is a constant as text that may stand anywhere in a query, and has exactly the constant's type.
+func Constant(c *plan.Constant) (string, error) { return constant(c) }

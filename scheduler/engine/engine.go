@@ -18,6 +18,9 @@ type Engine interface {
 	// context is done, or Cancel. params replace ? and $n in order; a nil slice means no parameters. The context bounds
 	// the whole execution, not only this call.
 	Execute(ctx context.Context, s *Session, sql string, params []any) (Execution, error)
+	// SubstraitSQL is a serialised Substrait plan as the text of a query, to be prepared and executed like any other; the
+	// plan's dynamic parameters are the text's parameters.
+	SubstraitSQL(plan []byte) (string, error)
 	// Catalogs, Schemas and Tables serve the metadata calls of clients.
 	Catalogs(ctx context.Context) ([]string, error)
 	Schemas(ctx context.Context, catalog string) ([]string, error)

@@ -44,24 +44,7 @@ func statusOf(err error) error {
 			return status.Error(st.Code(), cut(st.Message()))
 		}
 	}
-	return status.Error(codeOf(wire.KindOf(err)), cut(err.Error()))
-}
-
-func codeOf(kind seracv1.FailureKind) codes.Code {
-	switch kind {
-	case seracv1.FailureKind_FAILURE_KIND_STATEMENT:
-		return codes.InvalidArgument
-	case seracv1.FailureKind_FAILURE_KIND_DEADLINE:
-		return codes.DeadlineExceeded
-	case seracv1.FailureKind_FAILURE_KIND_CANCELLED:
-		return codes.Canceled
-	case seracv1.FailureKind_FAILURE_KIND_RESOURCES_EXHAUSTED:
-		return codes.ResourceExhausted
-	case seracv1.FailureKind_FAILURE_KIND_TRANSPORT, seracv1.FailureKind_FAILURE_KIND_EXECUTOR_LOST,
-		seracv1.FailureKind_FAILURE_KIND_SHUFFLE_FETCH, seracv1.FailureKind_FAILURE_KIND_HANDED_BACK:
-		return codes.Unavailable
-	}
-	return codes.Internal
+	return status.Error(wire.Code(wire.KindOf(err)), cut(err.Error()))
 }
 
 // cut keeps the first bytes of a text such that, percent-encoded, it stays below maxMessage, and makes it valid UTF-8.

@@ -79,6 +79,14 @@ func (e *fakeEngine) Prepare(ctx context.Context, s *engine.Session, sql string)
 	return p, nil
 }
 
+// SubstraitSQL takes the plan for the text.
+func (e *fakeEngine) SubstraitSQL(plan []byte) (string, error) {
+	if len(plan) == 0 {
+		return "", failure("STATEMENT")
+	}
+	return string(plan), nil
+}
+
 var (
 	rowsSchema = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	textSchema = arrow.NewSchema([]arrow.Field{{Name: "t", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)

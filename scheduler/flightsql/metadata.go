@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql"
 	"github.com/apache/arrow-go/v18/arrow/flight/flightsql/schema_ref"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/seracdb/serac/scheduler/engine"
 )
 
 // tableType is the only type of table there is.
@@ -66,6 +68,14 @@ func (f *frontDoor) catalogs(ctx context.Context, filter *string) ([]string, err
 	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return filter != nil && name != *filter })
 	slices.Sort(all)
 	return all, nil
+}
+
+// like matches names against a pattern of Flight SQL and JDBC. No pattern (nil) matches every name.
+func like(pattern *string) func(name string) bool {
+	if pattern == nil {
+		return func(string) bool { return true }
+	}
+	return engine.Like(*pattern, '\\', false)
 }
 
 // schemas are the sorted [catalog, schema] pairs that the filters let through.

@@ -22,7 +22,11 @@ func (f *frontDoor) PollFlightInfoStatement(ctx context.Context, cmd flightsql.S
 	if err := noTransaction(cmd.GetTransactionId()); err != nil {
 		return nil, err
 	}
-	st, err := f.s.start(ctx, sessionOf(ctx).Session, cmd.GetQuery(), nil)
+	return f.pollStart(ctx, cmd.GetQuery(), desc)
+}
+
+func (f *frontDoor) pollStart(ctx context.Context, text string, desc *flight.FlightDescriptor) (*flight.PollInfo, error) {
+	st, err := f.s.start(ctx, sessionOf(ctx).Session, text, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -108,17 +108,21 @@ func (r *preparedStatements) dropSession(s *clientSession) {
 
 // CreatePreparedStatement binds a statement and executes nothing of it.
 func (f *frontDoor) CreatePreparedStatement(ctx context.Context, req flightsql.ActionCreatePreparedStatementRequest) (flightsql.ActionCreatePreparedStatementResult, error) {
-	var none flightsql.ActionCreatePreparedStatementResult
 	if err := noTransaction(req.GetTransactionId()); err != nil {
-		return none, err
+		return flightsql.ActionCreatePreparedStatementResult{}, err
 	}
+	return f.prepare(ctx, req.GetQuery())
+}
+
+func (f *frontDoor) prepare(ctx context.Context, text string) (flightsql.ActionCreatePreparedStatementResult, error) {
+	var none flightsql.ActionCreatePreparedStatementResult
 	session := sessionOf(ctx)
-	p, err := f.s.engine.Prepare(ctx, session.Session, req.GetQuery())
+	p, err := f.s.engine.Prepare(ctx, session.Session, text)
 	if err != nil {
 		return none, err
 	}
 	handle, err := f.s.prepared.add(&prepared{
-		text: req.GetQuery(), params: p.Params, isQuery: p.IsQuery, schema: p.Schema, session: session,
+		text: text, params: p.Params, isQuery: p.IsQuery, schema: p.Schema, session: session,
 	})
 	if err != nil {
 		return none, err

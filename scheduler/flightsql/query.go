@@ -27,7 +27,11 @@ func (f *frontDoor) GetFlightInfoStatement(ctx context.Context, cmd flightsql.St
 
 // GetSchemaStatement tells a statement's schema without running it.
 func (f *frontDoor) GetSchemaStatement(ctx context.Context, cmd flightsql.StatementQuery, _ *flight.FlightDescriptor) (*flight.SchemaResult, error) {
-	p, err := f.s.engine.Prepare(ctx, sessionOf(ctx).Session, cmd.GetQuery())
+	return f.schemaOf(ctx, cmd.GetQuery())
+}
+
+func (f *frontDoor) schemaOf(ctx context.Context, text string) (*flight.SchemaResult, error) {
+	p, err := f.s.engine.Prepare(ctx, sessionOf(ctx).Session, text)
 	if err != nil {
 		return nil, err
 	}

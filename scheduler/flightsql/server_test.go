@@ -604,9 +604,49 @@ func TestUnsupported(t *testing.T) {
 	_, err := c.BeginTransaction(ctx)
 	require.Equal(t, codes.Unimplemented, status.Code(err))
 	require.ErrorContains(t, err, "transactions are not supported")
-	_, err = c.ExecuteSubstrait(ctx, flightsql.SubstraitPlan{Plan: []byte("x")})
-	require.Equal(t, codes.Unimplemented, status.Code(err))
-	require.ErrorContains(t, err, "send SQL")
+}
+
+func TestSubstrait(t *testing.T) {
+	_, address := serve(t, Options{})
+	c := dial(t, address)
+	ctx := testContext(t)
+	plan := flightsql.SubstraitPlan{Plan: []byte("ROWS 2"), Version: "0.85.0"}
+	info, err := c.ExecuteSubstrait(ctx, plan)
+	require.NoError(t, err)
+	rows, err := fetch(ctx, c, info)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "1"}, rows)
+
+	schema, err := c.GetExecuteSubstraitSchema(ctx, plan)
+	require.NoError(t, err)
+	require.Equal(t, info.Schema, schema.Schema)
+
+	changed, err := c.ExecuteSubstraitUpdate(ctx, plan)
+	require.NoError(t, err)
+	require.EqualValues(t, -1, changed)
+
+	poll, err := c.ExecuteSubstraitPoll(ctx, plan, nil)
+	require.NoError(t, err)
+	rows, err = fetch(ctx, c, poll.GetInfo())
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "1"}, rows)
+
+	prepared, err := c.PrepareSubstrait(ctx, plan)
+	require.NoError(t, err)
+	require.Equal(t, rowsSchema.String(), prepared.DatasetSchema().String())
+	info, err = prepared.Execute(ctx)
+	require.NoError(t, err)
+	rows, err = fetch(ctx, c, info)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "1"}, rows)
+	require.NoError(t, prepared.Close(ctx))
+
+	for _, call := range []func() error{
+		func() error { _, err := c.ExecuteSubstrait(ctx, flightsql.SubstraitPlan{}); return err },
+		func() error { _, err := c.PrepareSubstrait(ctx, flightsql.SubstraitPlan{}); return err },
+	} {
+		require.Equal(t, codes.InvalidArgument, status.Code(call()))
+	}
 }
 
 func TestShutdown(t *testing.T) {

@@ -11,10 +11,7 @@ import (
 
 // What Flight SQL has and Serac has not answers Unimplemented and says so in a user's words.
 
-var (
-	errSubstrait = status.Error(codes.Unimplemented, "Substrait plans are not accepted: send SQL")
-	errIngest    = status.Error(codes.Unimplemented, "bulk ingestion is not supported: use INSERT INTO")
-)
+var errIngest = status.Error(codes.Unimplemented, "bulk ingestion is not supported: use INSERT INTO")
 
 // BeginTransaction is not supported.
 func (f *frontDoor) BeginTransaction(context.Context, flightsql.ActionBeginTransactionRequest) ([]byte, error) {
@@ -34,31 +31,6 @@ func (f *frontDoor) BeginSavepoint(context.Context, flightsql.ActionBeginSavepoi
 // EndSavepoint is not supported.
 func (f *frontDoor) EndSavepoint(context.Context, flightsql.ActionEndSavepointRequest) error {
 	return errTransactions
-}
-
-// GetFlightInfoSubstraitPlan is not supported.
-func (f *frontDoor) GetFlightInfoSubstraitPlan(context.Context, flightsql.StatementSubstraitPlan, *flight.FlightDescriptor) (*flight.FlightInfo, error) {
-	return nil, errSubstrait
-}
-
-// GetSchemaSubstraitPlan is not supported.
-func (f *frontDoor) GetSchemaSubstraitPlan(context.Context, flightsql.StatementSubstraitPlan, *flight.FlightDescriptor) (*flight.SchemaResult, error) {
-	return nil, errSubstrait
-}
-
-// DoPutCommandSubstraitPlan is not supported.
-func (f *frontDoor) DoPutCommandSubstraitPlan(context.Context, flightsql.StatementSubstraitPlan) (int64, error) {
-	return 0, errSubstrait
-}
-
-// PollFlightInfoSubstraitPlan is not supported.
-func (f *frontDoor) PollFlightInfoSubstraitPlan(context.Context, flightsql.StatementSubstraitPlan, *flight.FlightDescriptor) (*flight.PollInfo, error) {
-	return nil, errSubstrait
-}
-
-// CreatePreparedSubstraitPlan is not supported.
-func (f *frontDoor) CreatePreparedSubstraitPlan(context.Context, flightsql.ActionCreatePreparedSubstraitPlanRequest) (flightsql.ActionCreatePreparedStatementResult, error) {
-	return flightsql.ActionCreatePreparedStatementResult{}, errSubstrait
 }
 
 // DoPutCommandStatementIngest is not supported.

@@ -91,7 +91,7 @@ func TestPublishedAnswers(t *testing.T) {
 			for _, row := range got.Rows {
 				normalize(row)
 			}
-			require.Empty(t, compare.Diff(want, got, tpchOrder[n]...), "query %d, threshold %s", n, threshold)
+			require.Empty(t, compare.Diff(want, got, tpch.OrderedBy(n)...), "query %d, threshold %s", n, threshold)
 		}
 	}
 	cluster.Stop()

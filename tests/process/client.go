@@ -45,6 +45,19 @@ func (c *Client) Run(ctx context.Context, sql string) (*compare.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.fetch(ctx, info)
+}
+
+// RunSubstrait runs a serialised Substrait plan and reads all of its rows.
+func (c *Client) RunSubstrait(ctx context.Context, plan []byte) (*compare.Result, error) {
+	info, err := c.ExecuteSubstrait(ctx, flightsql.SubstraitPlan{Plan: plan})
+	if err != nil {
+		return nil, err
+	}
+	return c.fetch(ctx, info)
+}
+
+func (c *Client) fetch(ctx context.Context, info *flight.FlightInfo) (*compare.Result, error) {
 	if len(info.Endpoint) != 1 {
 		return nil, fmt.Errorf("%d endpoints, want 1", len(info.Endpoint))
 	}

@@ -59,3 +59,11 @@ func Query(n int) string {
 	}
 	return string(text)
 }
+
+// OrderedBy are the positions of the ORDER BY columns in the result of query n.
+func OrderedBy(n int) []int { return order[n] }
+
+var order = map[int][]int{
+	1: {0, 1}, 2: {0, 2, 1, 3}, 3: {1, 2}, 4: {0}, 5: {1}, 7: {0, 1, 2}, 8: {0}, 9: {0, 1}, 10: {2}, 11: {1}, 12: {0},
+	13: {1, 0}, 15: {0}, 16: {3, 0, 1, 2}, 18: {4, 3}, 20: {0}, 21: {1, 0}, 22: {0},
+}
