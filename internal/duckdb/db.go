@@ -59,7 +59,7 @@ func (db *DB) setUp(ctx context.Context, o Options, statements []string) error {
 	defer conn.Close()
 	// Types of registered functions are resolved before the sandbox closes; they need nothing that it closes, but a
 	// failure then is plainly the function's.
-	if err := db.registerScalars(ctx, conn, o.Register); err != nil {
+	if err := db.registerScalars(ctx, conn, append([]ScalarFunction{average()}, o.Register...)); err != nil {
 		return err
 	}
 	for _, statement := range statements {
