@@ -73,7 +73,7 @@ func (d *distributor) twoPhases(n *plan.Aggregate, in *piece, s *split) (*piece,
 	}
 	final := newPhase(states.node, refs(states.node, len(n.Groups)))
 	s.keep(final, s.mergeInto(final, len(n.Groups), nil))
-	out := aggregated(states, s.finish(final.node(), len(n.Groups), n.Schema().Names()), len(n.Groups))
+	out := merged(states, s.finish(final.node(), len(n.Groups), n.Schema().Names()), len(n.Groups))
 	out.hash = states.hash
 	return out, nil
 }
@@ -98,6 +98,16 @@ func aggregated(p *piece, node plan.Node, groups int) *piece {
 	out.hash, out.rows = nil, 1
 	if groups > 0 {
 		out.rows = max(1, min(p.rows*0.2, p.rows))
+	}
+	return out.sized()
+}
+
+// merged is p, states of groups, with an aggregate on it that merges them.
+func merged(p *piece, node plan.Node, groups int) *piece {
+	out := p.over(node)
+	out.hash = nil
+	if groups == 0 {
+		out.rows = 1
 	}
 	return out.sized()
 }

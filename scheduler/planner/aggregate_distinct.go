@@ -120,6 +120,8 @@ func (d *distributor) aggregateDistinct(n *plan.Aggregate, in *piece, s *distinc
 		s.groupingSets(local, groups)
 	}
 	rows := aggregated(in, local.node(), groups+len(s.keys)).note("aggregate: DISTINCT values made distinct here, and again after an exchange")
+	rows.rows = in.rows / 2
+	rows.sized()
 	direct, decomposed := s.calls(groups)
 	keys := refs(rows.node, groups+len(s.keys))
 	if !decomposed && groups > 0 {
@@ -135,7 +137,7 @@ func (d *distributor) aggregateDistinct(n *plan.Aggregate, in *piece, s *distinc
 	}
 	unique := newPhase(rows.node, again)
 	s.plain.keep(unique, s.plain.mergeInto(unique, groups+len(s.keys), nil))
-	rows = aggregated(rows, unique.node(), len(again))
+	rows = merged(rows, unique.node(), len(again))
 
 	var first plan.Expr // the rows that carry the states of the plain calls
 	if several {
@@ -167,7 +169,7 @@ func (d *distributor) aggregateDistinct(n *plan.Aggregate, in *piece, s *distinc
 	final := newPhase(states.node, refs(states.node, groups))
 	s.plain.keep(final, s.plain.mergeInto(final, groups, nil))
 	values.keep(final, values.mergeInto(final, groups+len(s.plain.states), nil))
-	out := aggregated(states, s.finish(final.node(), n, values.resultsAt(groups+len(s.plain.states))), groups)
+	out := merged(states, s.finish(final.node(), n, values.resultsAt(groups+len(s.plain.states))), groups)
 	out.hash = states.hash
 	return out, nil
 }

@@ -39,19 +39,19 @@ func (d *distributor) aggregateStatesOfSets(n *plan.Aggregate, in *piece, s *spl
 		for i := range n.Groupings {
 			exprs = append(exprs, &plan.ColumnRef{Index: width + len(s.states) + i, Of: bigInt})
 		}
-		return aggregated(all, &plan.Project{Input: node, Exprs: exprs, Names: n.Schema().Names()}, width), nil
+		return merged(all, &plan.Project{Input: node, Exprs: exprs, Names: n.Schema().Names()}, width), nil
 	}
 	expanded := d.expandSets(states, n, refs(states.node, width), stateRefs(s, width), false)
 	local := newPhase(expanded.node, refs(expanded.node, 1+width))
 	s.keep(local, s.mergeInto(local, 1+width, nil))
-	merged, err := d.exchangeGroups(aggregated(expanded, local.node(), 1+width).note("aggregate: states of each grouping set"), 1+width)
+	set, err := d.exchangeGroups(merged(expanded, local.node(), 1+width).note("aggregate: states of each grouping set"), 1+width)
 	if err != nil {
 		return nil, err
 	}
-	final := newPhase(merged.node, refs(merged.node, 1+width))
+	final := newPhase(set.node, refs(set.node, 1+width))
 	s.keep(final, s.mergeInto(final, 1+width, nil))
 	node := final.node()
-	return aggregated(merged, withoutSet(node, n, s.resultsAt(1+width)), width), nil
+	return merged(set, withoutSet(node, n, s.resultsAt(1+width)), width), nil
 }
 
 func stateRefs(s *split, first int) []plan.Expr {
