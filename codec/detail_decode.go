@@ -13,6 +13,7 @@ import (
 // details reads the messages of our own relations, by full name.
 var details = detailReaders(
 	detailReader(0, (*decoder).icebergScan),
+	detailReader(0, (*decoder).metadataScan),
 	detailReader(0, (*decoder).shuffleRead),
 	detailReader(0, (*decoder).delimGet),
 	detailReader(0, (*decoder).cteRef),
@@ -112,7 +113,7 @@ func (d *decoder) icebergScan(m *seracv1.IcebergScan, _ []plan.Node, _ []plan.Sc
 	d.tables[m.GetTableKey()] = true
 	n := &plan.IcebergScan{
 		Leaf: plan.LeafID(m.GetLeaf()), TableKey: m.GetTableKey(), SnapshotID: m.GetSnapshotId(),
-		EstimatedRows: m.GetEstimatedRows(), EstimatedBytes: m.GetEstimatedBytes(),
+		EstimatedRows: m.GetEstimatedRows(), EstimatedBytes: m.GetEstimatedBytes(), AsOf: m.GetAsOf(),
 	}
 	var err error
 	if n.Columns, err = d.scanColumns(m.GetColumns()); err != nil {
@@ -122,6 +123,21 @@ func (d *decoder) icebergScan(m *seracv1.IcebergScan, _ []plan.Node, _ []plan.Sc
 		return nil, fmt.Errorf("filter: %w", err)
 	}
 	return n, nil
+}
+
+func (d *decoder) metadataScan(m *seracv1.MetadataScan, _ []plan.Node, _ []plan.Schema) (plan.Node, error) {
+	if m.GetVersion() < 1 || m.GetVersion() > metadataScanVersion {
+		return nil, fmt.Errorf("it has version %d, this codec reads 1 to %d", m.GetVersion(), metadataScanVersion)
+	}
+	d.tables[m.GetTableKey()] = true
+	columns, err := d.scanColumns(m.GetColumns())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.MetadataScan{
+		Leaf: plan.LeafID(m.GetLeaf()), TableKey: m.GetTableKey(), Kind: m.GetKind(), SnapshotID: m.GetSnapshotId(),
+		Columns: columns, EstimatedRows: m.GetEstimatedRows(),
+	}, nil
 }
 
 func (d *decoder) scanColumns(ms []*seracv1.ScanColumn) ([]plan.ScanColumn, error) {

@@ -14,6 +14,8 @@ func (e *encoder) detail(n plan.Node, in []plan.Schema) (proto.Message, error) {
 	switch n := n.(type) {
 	case *plan.IcebergScan:
 		return e.icebergScan(n)
+	case *plan.MetadataScan:
+		return e.metadataScan(n)
 	case *plan.ShuffleRead:
 		schema, err := e.schemaBytes(n.Out)
 		if err != nil {
@@ -109,7 +111,7 @@ func (e *encoder) icebergScan(n *plan.IcebergScan) (proto.Message, error) {
 	e.tables[n.TableKey] = true
 	m := &seracv1.IcebergScan{
 		Leaf: int32(n.Leaf), TableKey: n.TableKey, SnapshotId: n.SnapshotID,
-		EstimatedRows: n.EstimatedRows, EstimatedBytes: n.EstimatedBytes,
+		EstimatedRows: n.EstimatedRows, EstimatedBytes: n.EstimatedBytes, AsOf: n.AsOf,
 	}
 	var err error
 	if m.Columns, err = e.scanColumns(n.Columns); err != nil {
@@ -119,6 +121,21 @@ func (e *encoder) icebergScan(n *plan.IcebergScan) (proto.Message, error) {
 		return nil, fmt.Errorf("filter: %w", err)
 	}
 	return m, nil
+}
+
+// metadataScanVersion is the version of the messages written, and the newest that is read.
+const metadataScanVersion = 1
+
+func (e *encoder) metadataScan(n *plan.MetadataScan) (proto.Message, error) {
+	e.tables[n.TableKey] = true
+	columns, err := e.scanColumns(n.Columns)
+	if err != nil {
+		return nil, err
+	}
+	return &seracv1.MetadataScan{
+		Version: metadataScanVersion, Leaf: int32(n.Leaf), TableKey: n.TableKey, Kind: n.Kind, SnapshotId: n.SnapshotID,
+		Columns: columns, EstimatedRows: n.EstimatedRows,
+	}, nil
 }
 
 func (e *encoder) scanColumns(columns []plan.ScanColumn) ([]*seracv1.ScanColumn, error) {

@@ -3,6 +3,7 @@ package iceberg
 import (
 	"fmt"
 
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	ice "github.com/apache/iceberg-go"
 	"github.com/google/uuid"
 )
@@ -38,6 +39,75 @@ func DecodeValue(t ice.Type, b []byte) (any, error) {
 		return nil, fmt.Errorf("decode a value of type %s: %w", t, err)
 	}
 	return lit.Any(), nil
+}
+
+// CanonicalValue is a partition value of type t as EncodeValue takes it. iceberg-go reads it from a manifest as what the
+// manifest's writer made of it: a column promoted since may hold a narrower one, and decimals, fixed and uuid come in
+// several forms.
+func CanonicalValue(t ice.Type, value any) (any, error) {
+	if lit, ok := value.(ice.Literal); ok {
+		value = lit.Any()
+	}
+	switch t := t.(type) {
+	case ice.Int64Type:
+		if v, ok := value.(int32); ok {
+			value = int64(v)
+		}
+	case ice.Float64Type:
+		if v, ok := value.(float32); ok {
+			value = float64(v)
+		}
+	case ice.DateType:
+		if v, ok := value.(int32); ok {
+			value = ice.Date(v)
+		}
+	case ice.TimeType:
+		if v, ok := value.(int64); ok {
+			value = ice.Time(v)
+		}
+	case ice.TimestampType, ice.TimestampTzType:
+		if v, ok := value.(int64); ok {
+			value = ice.Timestamp(v)
+		}
+	case ice.TimestampNsType, ice.TimestampTzNsType:
+		if v, ok := value.(int64); ok {
+			value = ice.TimestampNano(v)
+		}
+	case ice.UUIDType:
+		switch v := value.(type) {
+		case [16]byte:
+			value = uuid.UUID(v)
+		case []byte:
+			if len(v) == 16 {
+				value = uuid.UUID(v)
+			}
+		case string:
+			parsed, err := uuid.Parse(v)
+			if err != nil {
+				return nil, fmt.Errorf("a partition value is no UUID: %w", err)
+			}
+			value = parsed
+		}
+	case ice.DecimalType:
+		switch v := value.(type) {
+		case decimal128.Num:
+			value = ice.Decimal{Val: v, Scale: t.Scale()}
+		case ice.DecimalLiteral:
+			value = ice.Decimal(v)
+		}
+	case ice.StringType:
+		if v, ok := value.([]byte); ok {
+			value = string(v)
+		}
+	case ice.BinaryType, ice.FixedType:
+		if v, ok := value.(string); ok {
+			value = []byte(v)
+		}
+	}
+	if _, err := literal(t, value); err != nil {
+		return nil, err
+	}
+	return value, nil
 }
 
 // literal is v as a literal, checked to be of type t's Go type.

@@ -41,10 +41,16 @@ func Describe(n Node) string {
 	switch n := n.(type) {
 	case *IcebergScan:
 		s := fmt.Sprintf("IcebergScan %s leaf=%d columns=[%s]", n.TableKey, n.Leaf, strings.Join(n.Schema().Names(), ", "))
+		if n.AsOf {
+			s += fmt.Sprintf(" snapshot=%d", n.SnapshotID)
+		}
 		if n.Filter != nil {
 			s += " pruning=" + ExprText(n.Filter, n.Schema())
 		}
 		return s + estimate(n.EstimatedRows, n.EstimatedBytes)
+	case *MetadataScan:
+		return fmt.Sprintf("MetadataScan %s of %s leaf=%d columns=[%s]", n.Kind, n.TableKey, n.Leaf, strings.Join(n.Schema().Names(), ", ")) +
+			estimate(n.EstimatedRows, -1)
 	case *Values:
 		return fmt.Sprintf("Values leaf=%d %d rows", n.Leaf, len(n.Rows))
 	case *ShuffleRead:

@@ -28,7 +28,10 @@ type IcebergScan struct {
 	Leaf       LeafID
 	TableKey   string
 	SnapshotID int64 // 0: the table has no snapshot, the scan reads nothing
-	Columns    []ScanColumn
+	// AsOf: Columns are of the snapshot's own schema even when it is the current one, in whose place the table's current
+	// schema stands otherwise (time travel).
+	AsOf    bool
+	Columns []ScanColumn
 	// Filter, if not nil, is a predicate over the output columns that rows must satisfy. It may only drop rows that the
 	// Filter above would drop too.
 	Filter Expr
@@ -42,6 +45,22 @@ type ScanColumn struct {
 	Name     string
 	Type     Type
 	Nullable bool
+}
+
+// MetadataScan reads columns of one of an Iceberg table's metadata tables (package iceberg/inspect): its snapshots, files,
+// partitions ... A task that is assigned it makes the rows from the table's metadata and, for some kinds, its manifests. It
+// reads the version of the table that TableKey names.
+type MetadataScan struct {
+	Leaf     LeafID
+	TableKey string
+	// Kind names the metadata table: snapshots, files, ...
+	Kind string
+	// SnapshotID is the snapshot whose files the kinds about files show; 0: the table has none, they have no rows.
+	SnapshotID int64
+	// Columns address the metadata table's fields by id.
+	Columns []ScanColumn
+	// EstimatedRows is -1 when unknown.
+	EstimatedRows int64
 }
 
 // Values is rows of constants (or of constant expressions). No rows make an empty relation; a row with no columns is
@@ -315,7 +334,7 @@ type WholeStatement struct {
 	Out   Schema
 }
 
-// NamedScan is a leaf (an IcebergScan or a Values) that a WholeStatement's text reads by name.
+// NamedScan is a leaf (an IcebergScan, a MetadataScan or a Values) that a WholeStatement's text reads by name.
 type NamedScan struct {
 	Name string
 	Scan Node

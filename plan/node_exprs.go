@@ -44,7 +44,7 @@ func MapExprs(n Node, f func(Expr) Expr) Node {
 		return out
 	}
 	switch n := n.(type) {
-	case *ShuffleRead, *DelimGet, *CTERef, *Extension, *SetOp, *CTE, *RecursiveCTE, *IcebergWrite, *IcebergCommit,
+	case *MetadataScan, *ShuffleRead, *DelimGet, *CTERef, *Extension, *SetOp, *CTE, *RecursiveCTE, *IcebergWrite, *IcebergCommit,
 		*WholeStatement:
 		return n
 	case *IcebergScan:

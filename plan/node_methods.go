@@ -2,13 +2,8 @@ package plan
 
 import "fmt"
 
-func (n *IcebergScan) Schema() Schema {
-	out := make(Schema, len(n.Columns))
-	for i, c := range n.Columns {
-		out[i] = Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}
-	}
-	return out
-}
+func (n *IcebergScan) Schema() Schema    { return scanSchema(n.Columns) }
+func (n *MetadataScan) Schema() Schema   { return scanSchema(n.Columns) }
 func (n *Values) Schema() Schema         { return n.Out }
 func (n *ShuffleRead) Schema() Schema    { return n.Out }
 func (n *DelimGet) Schema() Schema       { return n.Out }
@@ -24,6 +19,14 @@ func (n *Sample) Schema() Schema         { return n.Input.Schema() }
 func (n *CTE) Schema() Schema            { return n.Body.Schema() }
 func (n *ShuffleWrite) Schema() Schema   { return n.Input.Schema() }
 func (n *DelimJoin) Schema() Schema      { return n.Join.Schema() }
+
+func scanSchema(columns []ScanColumn) Schema {
+	out := make(Schema, len(columns))
+	for i, c := range columns {
+		out[i] = Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}
+	}
+	return out
+}
 
 func (n *Extension) Schema() Schema {
 	inputs := make([]Schema, len(n.Inputs))
@@ -130,21 +133,22 @@ func (n *IcebergWrite) Schema() Schema { return nil }
 // Schema of a commit is the statement's answer: the number of rows written.
 func (n *IcebergCommit) Schema() Schema { return Schema{{Name: "Count", Type: T(BigInt)}} }
 
-func (n *IcebergScan) Children() []Node { return nil }
-func (n *Values) Children() []Node      { return nil }
-func (n *ShuffleRead) Children() []Node { return nil }
-func (n *DelimGet) Children() []Node    { return nil }
-func (n *CTERef) Children() []Node      { return nil }
-func (n *Extension) Children() []Node   { return n.Inputs }
-func (n *Filter) Children() []Node      { return []Node{n.Input} }
-func (n *Project) Children() []Node     { return []Node{n.Input} }
-func (n *Aggregate) Children() []Node   { return []Node{n.Input} }
-func (n *Distinct) Children() []Node    { return []Node{n.Input} }
-func (n *Window) Children() []Node      { return []Node{n.Input} }
-func (n *Unnest) Children() []Node      { return []Node{n.Input} }
-func (n *Sort) Children() []Node        { return []Node{n.Input} }
-func (n *Limit) Children() []Node       { return []Node{n.Input} }
-func (n *Sample) Children() []Node      { return []Node{n.Input} }
+func (n *IcebergScan) Children() []Node  { return nil }
+func (n *MetadataScan) Children() []Node { return nil }
+func (n *Values) Children() []Node       { return nil }
+func (n *ShuffleRead) Children() []Node  { return nil }
+func (n *DelimGet) Children() []Node     { return nil }
+func (n *CTERef) Children() []Node       { return nil }
+func (n *Extension) Children() []Node    { return n.Inputs }
+func (n *Filter) Children() []Node       { return []Node{n.Input} }
+func (n *Project) Children() []Node      { return []Node{n.Input} }
+func (n *Aggregate) Children() []Node    { return []Node{n.Input} }
+func (n *Distinct) Children() []Node     { return []Node{n.Input} }
+func (n *Window) Children() []Node       { return []Node{n.Input} }
+func (n *Unnest) Children() []Node       { return []Node{n.Input} }
+func (n *Sort) Children() []Node         { return []Node{n.Input} }
+func (n *Limit) Children() []Node        { return []Node{n.Input} }
+func (n *Sample) Children() []Node       { return []Node{n.Input} }
 func (n *TableFunction) Children() []Node {
 	if n.Input == nil {
 		return nil
@@ -167,11 +171,12 @@ func (n *WholeStatement) Children() []Node {
 	return children
 }
 
-func (n *IcebergScan) WithChildren(c []Node) Node { mustLen(n, c, 0); return n }
-func (n *Values) WithChildren(c []Node) Node      { mustLen(n, c, 0); return n }
-func (n *ShuffleRead) WithChildren(c []Node) Node { mustLen(n, c, 0); return n }
-func (n *DelimGet) WithChildren(c []Node) Node    { mustLen(n, c, 0); return n }
-func (n *CTERef) WithChildren(c []Node) Node      { mustLen(n, c, 0); return n }
+func (n *IcebergScan) WithChildren(c []Node) Node  { mustLen(n, c, 0); return n }
+func (n *MetadataScan) WithChildren(c []Node) Node { mustLen(n, c, 0); return n }
+func (n *Values) WithChildren(c []Node) Node       { mustLen(n, c, 0); return n }
+func (n *ShuffleRead) WithChildren(c []Node) Node  { mustLen(n, c, 0); return n }
+func (n *DelimGet) WithChildren(c []Node) Node     { mustLen(n, c, 0); return n }
+func (n *CTERef) WithChildren(c []Node) Node       { mustLen(n, c, 0); return n }
 func (n *Extension) WithChildren(c []Node) Node {
 	mustLen(n, c, len(n.Inputs))
 	return &Extension{Impl: n.Impl, Inputs: c}
@@ -248,6 +253,7 @@ func mustLen(n Node, c []Node, want int) {
 }
 
 func (*IcebergScan) isNode()    {}
+func (*MetadataScan) isNode()   {}
 func (*Values) isNode()         {}
 func (*ShuffleRead) isNode()    {}
 func (*DelimGet) isNode()       {}

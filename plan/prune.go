@@ -155,6 +155,8 @@ func prune(n Node, needed columnSet) pruned {
 		return unchanged(n)
 	case *IcebergScan:
 		return pruneScan(n, needed)
+	case *MetadataScan:
+		return pruneMetadataScan(n, needed)
 	case *Values:
 		return pruneValues(n, needed)
 	case *Project:
@@ -239,6 +241,16 @@ func pruneScan(n *IcebergScan, needed columnSet) pruned {
 	out := pruned{&m, at}
 	m.Filter = out.expr(n.Filter)
 	return out
+}
+
+func pruneMetadataScan(n *MetadataScan, needed columnSet) pruned {
+	at, kept := keep(needed, cheapest(n.Schema().Types()))
+	m := *n
+	m.Columns = make([]ScanColumn, len(kept))
+	for i, k := range kept {
+		m.Columns[i] = n.Columns[k]
+	}
+	return pruned{&m, at}
 }
 
 func pruneValues(n *Values, needed columnSet) pruned {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/config"
+	"github.com/seracdb/serac/iceberg/inspect"
 	"github.com/seracdb/serac/iceberg/scan"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -47,18 +48,33 @@ func (st *statement) bind(ctx context.Context, text string) (*bind.Bound, error)
 
 // resolve finds the table behind a reference.
 func (st *statement) resolve(ctx context.Context, ref bind.Ref) (*bind.Table, error) {
-	if ref.At != nil {
-		return nil, statementError("table %s: AT (%s => ...) is not supported yet", ref, ref.At.Unit)
-	}
-	t, err := st.table(ctx, ref.Parts)
+	name, err := st.readable(ctx, ref.Parts)
 	if err != nil {
 		return nil, err
 	}
+	t := name.table
 	ident := t.Identifier()
-	return &bind.Table{
+	out := &bind.Table{
 		Catalog: ident[0], Schema: joinSchema(ident), Name: t.Name(), Key: tableKey(t),
 		Columns: t.Columns(), Rows: t.Rows(), Bytes: t.Bytes(), SnapshotID: t.SnapshotID(),
-	}, nil
+	}
+	if ref.At != nil {
+		version, err := asOf(t, name.metadata, ref.At)
+		if err != nil {
+			return nil, statementError("table %s: %v", ref, err)
+		}
+		out.AsOf = true
+		out.SnapshotID, out.Columns, out.Rows, out.Bytes = version.SnapshotID, version.Columns, version.Rows, version.Bytes
+	}
+	if name.metadata != "" {
+		out.Name += "$" + name.metadata
+		out.Metadata, out.Renamed = name.metadata, name.renamed
+		out.Rows, out.Bytes = inspect.Rows(t.Iceberg(), name.metadata, out.SnapshotID), -1
+		if out.Columns, err = inspect.Columns(t.Iceberg(), name.metadata); err != nil {
+			return nil, statementError("table %s: %v", ref, err)
+		}
+	}
+	return out, nil
 }
 
 // bindError types what the binder says: an interruption keeps its kind, all else is the statement's own fault.
@@ -219,7 +235,7 @@ func (st *statement) planScans(ctx context.Context, root plan.Node) (map[plan.Le
 				return fmt.Errorf("plan scan of %s: the table is not pinned", leaf.TableKey)
 			}
 			var err error
-			if files[i], err = scan.Plan(ctx, t, leaf.SnapshotID, leaf.Columns, leaf.Filter); err != nil {
+			if files[i], err = scan.PlanScan(ctx, t, leaf); err != nil {
 				return fmt.Errorf("plan scan of %s: %w", leaf.TableKey, err)
 			}
 			return nil

@@ -140,6 +140,8 @@ func (p *pinned) wireTables(root plan.Node) ([]*wire.Table, error) {
 		switch n := n.(type) {
 		case *plan.IcebergScan:
 			key = n.TableKey
+		case *plan.MetadataScan:
+			key = n.TableKey
 		case *plan.IcebergWrite:
 			key, writes = n.TableKey, true
 		}

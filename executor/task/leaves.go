@@ -58,6 +58,8 @@ func leafOf(n plan.Node) (plan.LeafID, bool) {
 	switch n := n.(type) {
 	case *plan.IcebergScan:
 		return n.Leaf, true
+	case *plan.MetadataScan:
+		return n.Leaf, true
 	case *plan.ShuffleRead:
 		return n.Leaf, true
 	case *plan.Values:
@@ -150,6 +152,10 @@ func (a *attempt) leaf(ctx context.Context, keep *leaves, n plan.Node, as *serac
 		if in, ok := as.GetWhat().(*seracv1.LeafAssignment_Files); ok {
 			return a.scan(ctx, keep, n, in.Files)
 		}
+	case *plan.MetadataScan:
+		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
+			return a.metadataScan(ctx, n)
+		}
 	case *plan.Values, *plan.TableFunction:
 		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
 			return "", nil
@@ -198,7 +204,7 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 		a.task.inputRows.Add(rows)
 		a.task.inputBytes.Add(bytes)
 	}
-	schema, err := scanSchema(t, n.SnapshotID)
+	schema, err := scanSchema(t, n)
 	if err != nil {
 		return "", err
 	}
@@ -257,14 +263,14 @@ func (a *attempt) table(ctx context.Context, key string) (*table.Table, error) {
 }
 
 // scanSchema is the schema that the scan was planned with: the current one for the current snapshot, in which columns may
-// have been added or renamed since, and the snapshot's own for an older one.
-func scanSchema(t *table.Table, snapshotID int64) (*ice.Schema, error) {
-	if current := t.CurrentSnapshot(); current != nil && current.SnapshotID == snapshotID {
+// have been added or renamed since, and the snapshot's own for an older one and in time travel.
+func scanSchema(t *table.Table, n *plan.IcebergScan) (*ice.Schema, error) {
+	if current := t.CurrentSnapshot(); !n.AsOf && current != nil && current.SnapshotID == n.SnapshotID {
 		return t.Schema(), nil
 	}
-	snapshot := t.SnapshotByID(snapshotID)
+	snapshot := t.SnapshotByID(n.SnapshotID)
 	if snapshot == nil {
-		return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "table has no snapshot %d", snapshotID)
+		return nil, wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "table has no snapshot %d", n.SnapshotID)
 	}
 	if snapshot.SchemaID != nil {
 		if schema, ok := t.Schemas()[*snapshot.SchemaID]; ok {

@@ -36,14 +36,20 @@ type Files struct {
 // columns and filter a predicate over them, nil for none. Only what is certain to keep every matching row is used of the
 // filter (rule 13), so it must be applied to the rows all the same.
 func Plan(ctx context.Context, t *catalog.Table, snapshotID int64, columns []plan.ScanColumn, filter plan.Expr) (*Files, error) {
-	files, err := planFiles(ctx, t.Iceberg(), snapshotID, columns, filter)
+	return PlanScan(ctx, t, &plan.IcebergScan{SnapshotID: snapshotID, Columns: columns, Filter: filter})
+}
+
+// PlanScan is Plan for a scan of a plan, which may be of a snapshot's own schema.
+func PlanScan(ctx context.Context, t *catalog.Table, n *plan.IcebergScan) (*Files, error) {
+	files, err := planFiles(ctx, t.Iceberg(), n)
 	if err != nil {
 		return nil, fmt.Errorf("plan scan of %s: %w", strings.Join(t.Identifier(), "."), err)
 	}
 	return files, nil
 }
 
-func planFiles(ctx context.Context, t *table.Table, snapshotID int64, columns []plan.ScanColumn, filter plan.Expr) (*Files, error) {
+func planFiles(ctx context.Context, t *table.Table, n *plan.IcebergScan) (*Files, error) {
+	snapshotID, columns, filter := n.SnapshotID, n.Columns, n.Filter
 	if snapshotID == 0 {
 		return &Files{}, nil
 	}
@@ -51,7 +57,7 @@ func planFiles(ctx context.Context, t *table.Table, snapshotID int64, columns []
 	if snapshot == nil {
 		return nil, fmt.Errorf("the table has no snapshot %d (it may have expired)", snapshotID)
 	}
-	schema, opts := planningSchema(t, snapshot)
+	schema, opts := planningSchema(t, snapshot, n.AsOf)
 	predicate, err := usablePredicate(ctx, t, snapshot, schema, columns, filter)
 	if err != nil {
 		return nil, err
@@ -85,9 +91,9 @@ func planFiles(ctx context.Context, t *table.Table, snapshotID int64, columns []
 
 // planningSchema is the schema iceberg-go plans a snapshot with, and the options that select the snapshot. The current
 // snapshot is planned with the current schema, in which columns may have been added or renamed since (rule 15); an older
-// one with its own.
-func planningSchema(t *table.Table, snapshot *table.Snapshot) (*ice.Schema, []table.ScanOption) {
-	if current := t.CurrentSnapshot(); current != nil && current.SnapshotID == snapshot.SnapshotID {
+// one, and in time travel also the current one, with its own.
+func planningSchema(t *table.Table, snapshot *table.Snapshot, asOf bool) (*ice.Schema, []table.ScanOption) {
+	if current := t.CurrentSnapshot(); !asOf && current != nil && current.SnapshotID == snapshot.SnapshotID {
 		return t.Schema(), nil
 	}
 	opts := []table.ScanOption{table.WithSnapshotID(snapshot.SnapshotID)}

@@ -102,7 +102,7 @@ func (w *writer) node(n plan.Node) (string, error) {
 
 func (w *writer) nodeSQL(n plan.Node) (string, error) {
 	switch n := n.(type) {
-	case *plan.IcebergScan, *plan.ShuffleRead, *plan.Extension:
+	case *plan.IcebergScan, *plan.MetadataScan, *plan.ShuffleRead, *plan.Extension:
 		return w.leaf(n)
 	case *plan.Values:
 		if sql, err := w.assigned(n); sql != "" || err != nil {

@@ -92,8 +92,10 @@ type binding struct {
 	tree   *statement
 	nodes  []tableNode
 	tables map[string]*Table // by reference
-	byKey  map[string]*Table
-	text   string // what is bound: the request's text, or the rewritten one
+	byKey  map[string]*Table // by the names of the stubs
+	// changed says that tree no longer is what the request's text says.
+	changed bool
+	text    string // what is bound: the request's text, or the rewritten one
 }
 
 func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*Bound, error) {
@@ -103,18 +105,22 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	}
 	b := &binding{planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL}
 	out := &Bound{Params: tree.params()}
+	if err := p.begin(ctx, req); err != nil {
+		return nil, err
+	}
+	if err := b.timeTravel(ctx); err != nil {
+		return nil, err
+	}
 	for _, ref := range distinct(b.nodes) {
 		t, err := req.Resolve(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		b.tables[ref.key()] = t
-		b.byKey[t.Key] = t
+		b.byKey[t.stub()] = t
 		out.Tables = append(out.Tables, t)
 	}
-	if err := p.begin(ctx, req, b.byKey); err != nil {
-		return nil, err
-	}
+	p.serve(b.byKey)
 	if err := b.views(ctx); err != nil {
 		return nil, err
 	}
@@ -141,6 +147,9 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 // views puts views where the statement's names look for them.
 func (b *binding) views(ctx context.Context) error {
 	for _, n := range b.nodes {
+		if b.unnameable(n.ref) {
+			continue
+		}
 		parts := n.ref.Parts
 		catalog, schema, name := b.req.Catalog, b.req.Schema, parts[len(parts)-1]
 		if len(parts) > 1 {
@@ -149,7 +158,7 @@ func (b *binding) views(ctx context.Context) error {
 		if len(parts) > 2 {
 			catalog = parts[len(parts)-3]
 		}
-		if err := b.view(ctx, catalog, schema, name, b.tables[n.ref.key()].Key); err != nil {
+		if err := b.view(ctx, catalog, schema, name, b.tables[n.ref.key()].stub()); err != nil {
 			return err
 		}
 	}

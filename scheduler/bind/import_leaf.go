@@ -68,11 +68,11 @@ func (im *importer) scan(op *opJSON) (imported, error) {
 	if err != nil {
 		return imported{}, err
 	}
-	n := &plan.IcebergScan{Leaf: im.leaf(), TableKey: t.Key, SnapshotID: t.SnapshotID, EstimatedRows: t.Rows, EstimatedBytes: t.Bytes}
-	for _, c := range columns {
-		n.Columns = append(n.Columns, t.Columns[c])
+	read := make([]plan.ScanColumn, len(columns))
+	for i, c := range columns {
+		read[i] = t.Columns[c]
 	}
-	return im.simple(op, n)
+	return im.simple(op, t.scan(im.leaf(), read))
 }
 
 // tableFunction reads a call. Its node has all the function's columns; a projection above picks the wanted ones.

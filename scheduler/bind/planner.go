@@ -75,11 +75,15 @@ func (p *planner) stub(key string) ([]duckdb.StubColumn, uint64, error) {
 	return columns, uint64(max(t.Rows, 1)), nil
 }
 
-// begin makes a statement's tables and settings known.
-func (p *planner) begin(ctx context.Context, req Request, tables map[string]*Table) error {
+// serve makes a statement's tables known, by the names of their stubs.
+func (p *planner) serve(tables map[string]*Table) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.tables = tables
-	p.mu.Unlock()
+}
+
+// begin makes a statement's settings and names known.
+func (p *planner) begin(ctx context.Context, req Request) error {
 	for name, value := range req.Settings {
 		if !isName(name) {
 			return &Error{Message: fmt.Sprintf("%q is not the name of a setting", name)}
@@ -114,9 +118,7 @@ func (p *planner) end(ctx context.Context) error {
 		}
 	}
 	p.settings = nil
-	p.mu.Lock()
-	p.tables = nil
-	p.mu.Unlock()
+	p.serve(nil)
 	return nil
 }
 

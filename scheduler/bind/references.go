@@ -121,7 +121,7 @@ func refOf(node map[string]any) Ref {
 	}
 	if at, ok := node["at_clause"].(map[string]any); ok {
 		unit, _ := at["unit"].(string)
-		ref.At = &At{Unit: strings.ToUpper(unit), Value: constantOf(at["expr"])}
+		ref.At = &At{Unit: strings.ToUpper(unit), Value: constantOf(at["expr"])} // a binding computes it: timeTravel
 	}
 	return ref
 }
@@ -152,7 +152,7 @@ func constantOf(v any) string {
 func (r Ref) key() string {
 	k := strings.ToLower(strings.Join(r.Parts, "\x00"))
 	if r.At != nil {
-		k += "\x01" + r.At.Unit + "\x01" + r.At.Value
+		k += fmt.Sprintf("\x01%s\x01%t\x01%s", r.At.Unit, r.At.Named, r.At.Value)
 	}
 	return k
 }

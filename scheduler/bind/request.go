@@ -23,6 +23,37 @@ type Table struct {
 	Rows, Bytes int64
 	// SnapshotID is the snapshot that the scan reads; 0 when the table has none.
 	SnapshotID int64
+	// AsOf says that the statement asked for the snapshot, and Columns are of the snapshot's own schema.
+	AsOf bool
+	// Metadata names the metadata table of the table that this is (plan.MetadataScan.Kind); "": it is the table itself.
+	Metadata string
+	// Renamed says that Metadata came as a further part of the name (orders.snapshots), under which DuckDB would not find it.
+	Renamed bool
+}
+
+// stub names what DuckDB sees in the table's place: two that differ in columns have different names.
+func (t *Table) stub() string {
+	key := t.Key
+	if t.AsOf {
+		key += fmt.Sprintf("#%d", t.SnapshotID)
+	}
+	if t.Metadata != "" {
+		key += "$" + t.Metadata
+	}
+	return key
+}
+
+// scan is the leaf that reads columns of the table.
+func (t *Table) scan(leaf plan.LeafID, columns []plan.ScanColumn) plan.Node {
+	if t.Metadata != "" {
+		return &plan.MetadataScan{
+			Leaf: leaf, TableKey: t.Key, Kind: t.Metadata, SnapshotID: t.SnapshotID, Columns: columns, EstimatedRows: t.Rows,
+		}
+	}
+	return &plan.IcebergScan{
+		Leaf: leaf, TableKey: t.Key, SnapshotID: t.SnapshotID, AsOf: t.AsOf, Columns: columns,
+		EstimatedRows: t.Rows, EstimatedBytes: t.Bytes,
+	}
 }
 
 // Ref is a reference to a base table in the text of a query.
@@ -40,8 +71,10 @@ func (r Ref) String() string { return strings.Join(r.Parts, ".") }
 type At struct {
 	// Unit is VERSION or TIMESTAMP.
 	Unit string
-	// Value is the value's text: digits of a version, or the text of a timestamp.
+	// Value is the value's text: digits of a version, or a name of one; microseconds since 1970 of a timestamp.
 	Value string
+	// Named says that a VERSION was written as a text, which may name a branch or a tag.
+	Named bool
 }
 
 // Resolver finds the table behind a reference. It is called once per distinct reference of a statement. A table that

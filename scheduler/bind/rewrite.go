@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,15 +24,15 @@ type rewritten struct {
 // mustRewrite says that the text cannot be bound as it stands: DuckDB's views know no time travel, and parameters need
 // their values.
 func (b *binding) mustRewrite() bool {
-	if len(b.req.Params) > 0 || b.integerDivision() {
+	if b.changed || len(b.req.Params) > 0 || b.integerDivision() {
 		return true
 	}
-	for _, n := range b.nodes {
-		if n.ref.At != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.nodes, func(n tableNode) bool { return b.unnameable(n.ref) })
+}
+
+// unnameable says that DuckDB cannot find a stub by the reference as it stands.
+func (b *binding) unnameable(ref Ref) bool {
+	return ref.At != nil || b.tables[ref.key()].Renamed
 }
 
 // integerDivision says that / divides integers as // does. DuckDB's serialized plan does not heed the setting, so the
@@ -58,7 +59,8 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 	nameOf := map[string]string{}   // by reference
 	aliases := map[string]string{}  // alias to reference
 	prefix := unusedPrefix(tree.tree)
-	for _, n := range nodes {
+	for i, n := range nodes {
+		n.ref = b.nodes[i].ref // with its AT clause computed
 		key := n.ref.key()
 		t := b.tables[key]
 		name, ok := nameOf[key]
@@ -67,7 +69,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 			nameOf[key] = name
 			out.scans = append(out.scans, name)
 			out.tables[name] = t
-			if err := b.view(ctx, b.req.Catalog, b.req.Schema, name, t.Key); err != nil {
+			if err := b.view(ctx, b.req.Catalog, b.req.Schema, name, t.stub()); err != nil {
 				return nil, err
 			}
 		}

@@ -19,24 +19,40 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 	w := &plan.WholeStatement{SQL: r.sql, Out: out.Columns}
 	for i, name := range r.scans {
 		t := r.tables[name]
-		s := &plan.IcebergScan{Leaf: plan.LeafID(i + 1), TableKey: t.Key, SnapshotID: t.SnapshotID, EstimatedRows: t.Rows,
-			EstimatedBytes: t.Bytes, Columns: t.Columns}
+		columns := t.Columns
+		var planned []tableScan
 		if out.Plan != nil {
-			planned := scansOf(out.Plan, t)
-			s.Columns = wholeColumns(t, planned, r.columns)
-			s.Filter = wholeFilter(planned, s.Columns)
+			planned = scansOf(out.Plan, t)
+			columns = wholeColumns(t, planned, r.columns)
 		}
-		w.Scans = append(w.Scans, plan.NamedScan{Name: name, Scan: s})
+		leaf := t.scan(plan.LeafID(i+1), columns)
+		if s, ok := leaf.(*plan.IcebergScan); ok {
+			s.Filter = wholeFilter(planned, columns)
+		}
+		w.Scans = append(w.Scans, plan.NamedScan{Name: name, Scan: leaf})
 	}
 	out.Whole = w
 }
 
+// tableScan is what a leaf reads of a table.
+type tableScan struct {
+	columns []plan.ScanColumn
+	filter  plan.Expr
+}
+
 // scansOf are a plan's scans of a table.
-func scansOf(n plan.Node, t *Table) []*plan.IcebergScan {
-	var scans []*plan.IcebergScan
+func scansOf(n plan.Node, t *Table) []tableScan {
+	var scans []tableScan
 	plan.Walk(n, func(n plan.Node) bool {
-		if s, ok := n.(*plan.IcebergScan); ok && s.TableKey == t.Key && s.SnapshotID == t.SnapshotID {
-			scans = append(scans, s)
+		switch n := n.(type) {
+		case *plan.IcebergScan:
+			if t.Metadata == "" && n.TableKey == t.Key && n.SnapshotID == t.SnapshotID && n.AsOf == t.AsOf {
+				scans = append(scans, tableScan{n.Columns, n.Filter})
+			}
+		case *plan.MetadataScan:
+			if n.Kind == t.Metadata && n.TableKey == t.Key && n.SnapshotID == t.SnapshotID {
+				scans = append(scans, tableScan{n.Columns, nil})
+			}
 		}
 		return true
 	})
@@ -46,17 +62,17 @@ func scansOf(n plan.Node, t *Table) []*plan.IcebergScan {
 // wholeFilter is what is true of every row that any of the plan's scans of a table needs; nil when one needs all, or there
 // is none. The plan gives the same result as the text whatever is in the tables. So it is the result over those rows
 // alone, too, and the text's over them as well.
-func wholeFilter(planned []*plan.IcebergScan, columns []plan.ScanColumn) plan.Expr {
+func wholeFilter(planned []tableScan, columns []plan.ScanColumn) plan.Expr {
 	at := map[int32]int{}
 	for i, c := range columns {
 		at[c.FieldID] = i
 	}
 	either := &plan.Conjunction{Or: true}
 	for _, s := range planned {
-		if s.Filter == nil {
+		if s.filter == nil {
 			return nil
 		}
-		either.Args = append(either.Args, plan.MapColumns(s.Filter, func(i int) int { return at[s.Columns[i].FieldID] }))
+		either.Args = append(either.Args, plan.MapColumns(s.filter, func(i int) int { return at[s.columns[i].FieldID] }))
 	}
 	switch len(either.Args) {
 	case 0:
@@ -69,13 +85,13 @@ func wholeFilter(planned []*plan.IcebergScan, columns []plan.ScanColumn) plan.Ex
 
 // wholeColumns are the columns that the scan behind a generated name must have: those that the plan reads, and those
 // that the text names, since it must still bind.
-func wholeColumns(t *Table, planned []*plan.IcebergScan, named names) []plan.ScanColumn {
+func wholeColumns(t *Table, planned []tableScan, named names) []plan.ScanColumn {
 	if named == nil {
 		return t.Columns
 	}
 	used := map[int32]bool{}
 	for _, s := range planned {
-		for _, c := range s.Columns {
+		for _, c := range s.columns {
 			used[c.FieldID] = true
 		}
 	}

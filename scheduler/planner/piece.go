@@ -219,6 +219,8 @@ func eachLeaf(n plan.Node, visit func(plan.Node, plan.LeafID)) {
 	switch n := n.(type) {
 	case *plan.IcebergScan:
 		visit(n, n.Leaf)
+	case *plan.MetadataScan:
+		visit(n, n.Leaf)
 	case *plan.Values:
 		visit(n, n.Leaf)
 	case *plan.ShuffleRead:

@@ -147,6 +147,8 @@ func (d *distributor) distribute(n plan.Node) (*piece, error) {
 	switch n := n.(type) {
 	case *plan.IcebergScan:
 		return d.scan(n)
+	case *plan.MetadataScan:
+		return d.metadataScan(n)
 	case *plan.Values:
 		return d.values(n)
 	case *plan.TableFunction:

@@ -10,7 +10,7 @@ import (
 // constants and stages' outputs, and computes nothing volatile.
 func repeatable(n plan.Node) bool {
 	switch n := n.(type) {
-	case *plan.IcebergScan, *plan.Values, *plan.ShuffleRead:
+	case *plan.IcebergScan, *plan.MetadataScan, *plan.Values, *plan.ShuffleRead:
 		return true
 	case *plan.Filter:
 		return !isVolatile(n.Cond) && repeatable(n.Input)
@@ -60,7 +60,7 @@ func determinate(n plan.Node) bool {
 		return false
 	}
 	switch n := n.(type) {
-	case *plan.IcebergScan, *plan.Values, *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.Filter, *plan.Project,
+	case *plan.IcebergScan, *plan.MetadataScan, *plan.Values, *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.Filter, *plan.Project,
 		*plan.SetOp, *plan.DelimGet, *plan.DelimJoin, *plan.CTE, *plan.CTERef, *plan.Sort, *plan.Unnest:
 	case *plan.Join:
 		if n.Positional || n.AsOf {

@@ -31,6 +31,15 @@ func (d *distributor) scan(n *plan.IcebergScan) (*piece, error) {
 	return p, nil
 }
 
+// metadataScan is read by one unit: what it reads is a table's metadata, not its data.
+func (d *distributor) metadataScan(n *plan.MetadataScan) (*piece, error) {
+	rows := float64(n.EstimatedRows)
+	if rows < 0 {
+		rows = 1000
+	}
+	return (&piece{node: n, units: []unit{{n.Leaf: {constant: true}}}, rows: rows}).sized(), nil
+}
+
 // values are read by one unit.
 func (d *distributor) values(n *plan.Values) (*piece, error) {
 	return (&piece{

@@ -58,6 +58,8 @@ func (d *distributor) gathered(n plan.Node) (*piece, error) {
 // eachOwnLeaf visits n's leaf id if n itself is a leaf of constants.
 func eachOwnLeaf(n plan.Node, visit func(plan.LeafID)) {
 	switch n := n.(type) {
+	case *plan.MetadataScan:
+		visit(n.Leaf)
 	case *plan.Values:
 		visit(n.Leaf)
 	case *plan.TableFunction:

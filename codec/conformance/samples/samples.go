@@ -71,7 +71,12 @@ func Nodes() []Sample {
 			Columns: []plan.ScanColumn{
 				{FieldID: 1, Name: "a", Type: BigInt, Nullable: true}, {FieldID: 5, Name: "b", Type: BigInt, Nullable: true},
 			},
-			Filter: Less(Col(0), Col(1)), EstimatedRows: 1000, EstimatedBytes: 1 << 40,
+			AsOf: true, Filter: Less(Col(0), Col(1)), EstimatedRows: 1000, EstimatedBytes: 1 << 40,
+		}},
+		{"MetadataScan", &plan.MetadataScan{
+			Leaf: 8, TableKey: "t", Kind: "files", SnapshotID: -5, Columns: []plan.ScanColumn{
+				{FieldID: 100, Name: "file_path", Type: BigInt}, {FieldID: 102, Name: "partition", Type: BigInt, Nullable: true},
+			}, EstimatedRows: -1,
 		}},
 		{"Values", &plan.Values{Leaf: 4, Rows: [][]plan.Expr{{Num(1), Num(2), Num(3)}, {Num(4), Num(5), Num(6)}}, Out: Columns(3)}},
 		{"Values/empty", &plan.Values{Leaf: 1, Out: Columns(2)}},

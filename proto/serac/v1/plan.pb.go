@@ -329,7 +329,7 @@ func (x FrameBound_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FrameBound_Kind.Descriptor instead.
 func (FrameBound_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{13, 0}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{14, 0}
 }
 
 // IcebergScan reads columns of one Iceberg table at one snapshot. The files come with the task's assignment.
@@ -346,8 +346,10 @@ type IcebergScan struct {
 	// -1: unknown.
 	EstimatedRows  int64 `protobuf:"zigzag64,6,opt,name=estimated_rows,json=estimatedRows,proto3" json:"estimated_rows,omitempty"`
 	EstimatedBytes int64 `protobuf:"zigzag64,7,opt,name=estimated_bytes,json=estimatedBytes,proto3" json:"estimated_bytes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The columns are of the snapshot's own schema.
+	AsOf          bool `protobuf:"varint,8,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IcebergScan) Reset() {
@@ -429,6 +431,111 @@ func (x *IcebergScan) GetEstimatedBytes() int64 {
 	return 0
 }
 
+func (x *IcebergScan) GetAsOf() bool {
+	if x != nil {
+		return x.AsOf
+	}
+	return false
+}
+
+// MetadataScan reads columns of one of a table's metadata tables.
+type MetadataScan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of the message and of the kinds' columns; a reader refuses a newer one.
+	Version int32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Leaf    int32 `protobuf:"varint,2,opt,name=leaf,proto3" json:"leaf,omitempty"`
+	// Key of the table in the fragment.
+	TableKey string `protobuf:"bytes,3,opt,name=table_key,json=tableKey,proto3" json:"table_key,omitempty"`
+	// snapshots, files ...
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// 0: the table has no snapshot.
+	SnapshotId int64         `protobuf:"varint,5,opt,name=snapshot_id,json=snapshotId,proto3" json:"snapshot_id,omitempty"`
+	Columns    []*ScanColumn `protobuf:"bytes,6,rep,name=columns,proto3" json:"columns,omitempty"`
+	// -1: unknown.
+	EstimatedRows int64 `protobuf:"zigzag64,7,opt,name=estimated_rows,json=estimatedRows,proto3" json:"estimated_rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetadataScan) Reset() {
+	*x = MetadataScan{}
+	mi := &file_serac_v1_plan_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetadataScan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetadataScan) ProtoMessage() {}
+
+func (x *MetadataScan) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_plan_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetadataScan.ProtoReflect.Descriptor instead.
+func (*MetadataScan) Descriptor() ([]byte, []int) {
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *MetadataScan) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *MetadataScan) GetLeaf() int32 {
+	if x != nil {
+		return x.Leaf
+	}
+	return 0
+}
+
+func (x *MetadataScan) GetTableKey() string {
+	if x != nil {
+		return x.TableKey
+	}
+	return ""
+}
+
+func (x *MetadataScan) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *MetadataScan) GetSnapshotId() int64 {
+	if x != nil {
+		return x.SnapshotId
+	}
+	return 0
+}
+
+func (x *MetadataScan) GetColumns() []*ScanColumn {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *MetadataScan) GetEstimatedRows() int64 {
+	if x != nil {
+		return x.EstimatedRows
+	}
+	return 0
+}
+
 // ScanColumn is one column that a scan reads or a write writes.
 type ScanColumn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -442,7 +549,7 @@ type ScanColumn struct {
 
 func (x *ScanColumn) Reset() {
 	*x = ScanColumn{}
-	mi := &file_serac_v1_plan_proto_msgTypes[1]
+	mi := &file_serac_v1_plan_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +561,7 @@ func (x *ScanColumn) String() string {
 func (*ScanColumn) ProtoMessage() {}
 
 func (x *ScanColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[1]
+	mi := &file_serac_v1_plan_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +574,7 @@ func (x *ScanColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScanColumn.ProtoReflect.Descriptor instead.
 func (*ScanColumn) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{1}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ScanColumn) GetFieldId() int32 {
@@ -514,7 +621,7 @@ type ShuffleRead struct {
 
 func (x *ShuffleRead) Reset() {
 	*x = ShuffleRead{}
-	mi := &file_serac_v1_plan_proto_msgTypes[2]
+	mi := &file_serac_v1_plan_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -526,7 +633,7 @@ func (x *ShuffleRead) String() string {
 func (*ShuffleRead) ProtoMessage() {}
 
 func (x *ShuffleRead) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[2]
+	mi := &file_serac_v1_plan_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -539,7 +646,7 @@ func (x *ShuffleRead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShuffleRead.ProtoReflect.Descriptor instead.
 func (*ShuffleRead) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{2}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ShuffleRead) GetLeaf() int32 {
@@ -594,7 +701,7 @@ type DelimGet struct {
 
 func (x *DelimGet) Reset() {
 	*x = DelimGet{}
-	mi := &file_serac_v1_plan_proto_msgTypes[3]
+	mi := &file_serac_v1_plan_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +713,7 @@ func (x *DelimGet) String() string {
 func (*DelimGet) ProtoMessage() {}
 
 func (x *DelimGet) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[3]
+	mi := &file_serac_v1_plan_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +726,7 @@ func (x *DelimGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelimGet.ProtoReflect.Descriptor instead.
 func (*DelimGet) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{3}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DelimGet) GetSchema() []byte {
@@ -641,7 +748,7 @@ type CTERef struct {
 
 func (x *CTERef) Reset() {
 	*x = CTERef{}
-	mi := &file_serac_v1_plan_proto_msgTypes[4]
+	mi := &file_serac_v1_plan_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -653,7 +760,7 @@ func (x *CTERef) String() string {
 func (*CTERef) ProtoMessage() {}
 
 func (x *CTERef) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[4]
+	mi := &file_serac_v1_plan_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -666,7 +773,7 @@ func (x *CTERef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CTERef.ProtoReflect.Descriptor instead.
 func (*CTERef) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{4}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CTERef) GetIndex() int64 {
@@ -701,7 +808,7 @@ type Leaf struct {
 
 func (x *Leaf) Reset() {
 	*x = Leaf{}
-	mi := &file_serac_v1_plan_proto_msgTypes[5]
+	mi := &file_serac_v1_plan_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -713,7 +820,7 @@ func (x *Leaf) String() string {
 func (*Leaf) ProtoMessage() {}
 
 func (x *Leaf) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[5]
+	mi := &file_serac_v1_plan_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -726,7 +833,7 @@ func (x *Leaf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leaf.ProtoReflect.Descriptor instead.
 func (*Leaf) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{5}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Leaf) GetLeaf() int32 {
@@ -751,7 +858,7 @@ type AggregateShape struct {
 
 func (x *AggregateShape) Reset() {
 	*x = AggregateShape{}
-	mi := &file_serac_v1_plan_proto_msgTypes[6]
+	mi := &file_serac_v1_plan_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +870,7 @@ func (x *AggregateShape) String() string {
 func (*AggregateShape) ProtoMessage() {}
 
 func (x *AggregateShape) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[6]
+	mi := &file_serac_v1_plan_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +883,7 @@ func (x *AggregateShape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateShape.ProtoReflect.Descriptor instead.
 func (*AggregateShape) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{6}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AggregateShape) GetDistinct() bool {
@@ -810,7 +917,7 @@ type Positions struct {
 
 func (x *Positions) Reset() {
 	*x = Positions{}
-	mi := &file_serac_v1_plan_proto_msgTypes[7]
+	mi := &file_serac_v1_plan_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +929,7 @@ func (x *Positions) String() string {
 func (*Positions) ProtoMessage() {}
 
 func (x *Positions) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[7]
+	mi := &file_serac_v1_plan_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +942,7 @@ func (x *Positions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Positions.ProtoReflect.Descriptor instead.
 func (*Positions) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{7}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Positions) GetPositions() []int64 {
@@ -854,7 +961,7 @@ type TopN struct {
 
 func (x *TopN) Reset() {
 	*x = TopN{}
-	mi := &file_serac_v1_plan_proto_msgTypes[8]
+	mi := &file_serac_v1_plan_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +973,7 @@ func (x *TopN) String() string {
 func (*TopN) ProtoMessage() {}
 
 func (x *TopN) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[8]
+	mi := &file_serac_v1_plan_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +986,7 @@ func (x *TopN) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopN.ProtoReflect.Descriptor instead.
 func (*TopN) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{8}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{9}
 }
 
 // JoinShape is the optimization of a JoinRel: the first conditions arguments of its expression (an and; or the one
@@ -895,7 +1002,7 @@ type JoinShape struct {
 
 func (x *JoinShape) Reset() {
 	*x = JoinShape{}
-	mi := &file_serac_v1_plan_proto_msgTypes[9]
+	mi := &file_serac_v1_plan_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1014,7 @@ func (x *JoinShape) String() string {
 func (*JoinShape) ProtoMessage() {}
 
 func (x *JoinShape) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[9]
+	mi := &file_serac_v1_plan_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1027,7 @@ func (x *JoinShape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinShape.ProtoReflect.Descriptor instead.
 func (*JoinShape) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{9}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *JoinShape) GetConditions() int64 {
@@ -948,7 +1055,7 @@ type DistinctOn struct {
 
 func (x *DistinctOn) Reset() {
 	*x = DistinctOn{}
-	mi := &file_serac_v1_plan_proto_msgTypes[10]
+	mi := &file_serac_v1_plan_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1067,7 @@ func (x *DistinctOn) String() string {
 func (*DistinctOn) ProtoMessage() {}
 
 func (x *DistinctOn) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[10]
+	mi := &file_serac_v1_plan_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1080,7 @@ func (x *DistinctOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DistinctOn.ProtoReflect.Descriptor instead.
 func (*DistinctOn) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{10}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DistinctOn) GetOn() [][]byte {
@@ -1000,7 +1107,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_serac_v1_plan_proto_msgTypes[11]
+	mi := &file_serac_v1_plan_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1119,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[11]
+	mi := &file_serac_v1_plan_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1132,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{11}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Window) GetCalls() []*WindowCall {
@@ -1060,7 +1167,7 @@ type WindowCall struct {
 
 func (x *WindowCall) Reset() {
 	*x = WindowCall{}
-	mi := &file_serac_v1_plan_proto_msgTypes[12]
+	mi := &file_serac_v1_plan_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1072,7 +1179,7 @@ func (x *WindowCall) String() string {
 func (*WindowCall) ProtoMessage() {}
 
 func (x *WindowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[12]
+	mi := &file_serac_v1_plan_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1085,7 +1192,7 @@ func (x *WindowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowCall.ProtoReflect.Descriptor instead.
 func (*WindowCall) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{12}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WindowCall) GetName() string {
@@ -1198,7 +1305,7 @@ type FrameBound struct {
 
 func (x *FrameBound) Reset() {
 	*x = FrameBound{}
-	mi := &file_serac_v1_plan_proto_msgTypes[13]
+	mi := &file_serac_v1_plan_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1317,7 @@ func (x *FrameBound) String() string {
 func (*FrameBound) ProtoMessage() {}
 
 func (x *FrameBound) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[13]
+	mi := &file_serac_v1_plan_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1330,7 @@ func (x *FrameBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrameBound.ProtoReflect.Descriptor instead.
 func (*FrameBound) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{13}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FrameBound) GetKind() FrameBound_Kind {
@@ -1252,7 +1359,7 @@ type Unnest struct {
 
 func (x *Unnest) Reset() {
 	*x = Unnest{}
-	mi := &file_serac_v1_plan_proto_msgTypes[14]
+	mi := &file_serac_v1_plan_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1371,7 @@ func (x *Unnest) String() string {
 func (*Unnest) ProtoMessage() {}
 
 func (x *Unnest) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[14]
+	mi := &file_serac_v1_plan_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1384,7 @@ func (x *Unnest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unnest.ProtoReflect.Descriptor instead.
 func (*Unnest) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{14}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Unnest) GetExpressions() [][]byte {
@@ -1314,7 +1421,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_serac_v1_plan_proto_msgTypes[15]
+	mi := &file_serac_v1_plan_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1433,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[15]
+	mi := &file_serac_v1_plan_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1446,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{15}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Limit) GetOrderBy() [][]byte {
@@ -1384,7 +1491,7 @@ type Sample struct {
 
 func (x *Sample) Reset() {
 	*x = Sample{}
-	mi := &file_serac_v1_plan_proto_msgTypes[16]
+	mi := &file_serac_v1_plan_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1503,7 @@ func (x *Sample) String() string {
 func (*Sample) ProtoMessage() {}
 
 func (x *Sample) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[16]
+	mi := &file_serac_v1_plan_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1516,7 @@ func (x *Sample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sample.ProtoReflect.Descriptor instead.
 func (*Sample) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{16}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Sample) GetMethod() string {
@@ -1458,7 +1565,7 @@ type TableFunction struct {
 
 func (x *TableFunction) Reset() {
 	*x = TableFunction{}
-	mi := &file_serac_v1_plan_proto_msgTypes[17]
+	mi := &file_serac_v1_plan_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1577,7 @@ func (x *TableFunction) String() string {
 func (*TableFunction) ProtoMessage() {}
 
 func (x *TableFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[17]
+	mi := &file_serac_v1_plan_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1590,7 @@ func (x *TableFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableFunction.ProtoReflect.Descriptor instead.
 func (*TableFunction) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{17}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TableFunction) GetLeaf() int32 {
@@ -1546,7 +1653,7 @@ type NamedArg struct {
 
 func (x *NamedArg) Reset() {
 	*x = NamedArg{}
-	mi := &file_serac_v1_plan_proto_msgTypes[18]
+	mi := &file_serac_v1_plan_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1665,7 @@ func (x *NamedArg) String() string {
 func (*NamedArg) ProtoMessage() {}
 
 func (x *NamedArg) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[18]
+	mi := &file_serac_v1_plan_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1678,7 @@ func (x *NamedArg) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedArg.ProtoReflect.Descriptor instead.
 func (*NamedArg) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{18}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NamedArg) GetName() string {
@@ -1603,7 +1710,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_serac_v1_plan_proto_msgTypes[19]
+	mi := &file_serac_v1_plan_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1722,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[19]
+	mi := &file_serac_v1_plan_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1735,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{19}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Join) GetKind() JoinKind {
@@ -1678,7 +1785,7 @@ type JoinCondition struct {
 
 func (x *JoinCondition) Reset() {
 	*x = JoinCondition{}
-	mi := &file_serac_v1_plan_proto_msgTypes[20]
+	mi := &file_serac_v1_plan_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +1797,7 @@ func (x *JoinCondition) String() string {
 func (*JoinCondition) ProtoMessage() {}
 
 func (x *JoinCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[20]
+	mi := &file_serac_v1_plan_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +1810,7 @@ func (x *JoinCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinCondition.ProtoReflect.Descriptor instead.
 func (*JoinCondition) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{20}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *JoinCondition) GetOp() Comparison {
@@ -1743,7 +1850,7 @@ type DelimJoin struct {
 
 func (x *DelimJoin) Reset() {
 	*x = DelimJoin{}
-	mi := &file_serac_v1_plan_proto_msgTypes[21]
+	mi := &file_serac_v1_plan_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1862,7 @@ func (x *DelimJoin) String() string {
 func (*DelimJoin) ProtoMessage() {}
 
 func (x *DelimJoin) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[21]
+	mi := &file_serac_v1_plan_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1875,7 @@ func (x *DelimJoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelimJoin.ProtoReflect.Descriptor instead.
 func (*DelimJoin) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{21}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DelimJoin) GetJoin() *Join {
@@ -1810,7 +1917,7 @@ type CTE struct {
 
 func (x *CTE) Reset() {
 	*x = CTE{}
-	mi := &file_serac_v1_plan_proto_msgTypes[22]
+	mi := &file_serac_v1_plan_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +1929,7 @@ func (x *CTE) String() string {
 func (*CTE) ProtoMessage() {}
 
 func (x *CTE) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[22]
+	mi := &file_serac_v1_plan_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +1942,7 @@ func (x *CTE) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CTE.ProtoReflect.Descriptor instead.
 func (*CTE) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{22}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CTE) GetIndex() int64 {
@@ -1867,7 +1974,7 @@ type RecursiveCTE struct {
 
 func (x *RecursiveCTE) Reset() {
 	*x = RecursiveCTE{}
-	mi := &file_serac_v1_plan_proto_msgTypes[23]
+	mi := &file_serac_v1_plan_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +1986,7 @@ func (x *RecursiveCTE) String() string {
 func (*RecursiveCTE) ProtoMessage() {}
 
 func (x *RecursiveCTE) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[23]
+	mi := &file_serac_v1_plan_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +1999,7 @@ func (x *RecursiveCTE) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecursiveCTE.ProtoReflect.Descriptor instead.
 func (*RecursiveCTE) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{23}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RecursiveCTE) GetIndex() int64 {
@@ -1943,7 +2050,7 @@ type WholeStatement struct {
 
 func (x *WholeStatement) Reset() {
 	*x = WholeStatement{}
-	mi := &file_serac_v1_plan_proto_msgTypes[24]
+	mi := &file_serac_v1_plan_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +2062,7 @@ func (x *WholeStatement) String() string {
 func (*WholeStatement) ProtoMessage() {}
 
 func (x *WholeStatement) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[24]
+	mi := &file_serac_v1_plan_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +2075,7 @@ func (x *WholeStatement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WholeStatement.ProtoReflect.Descriptor instead.
 func (*WholeStatement) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{24}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WholeStatement) GetSql() string {
@@ -2006,7 +2113,7 @@ type ShuffleWrite struct {
 
 func (x *ShuffleWrite) Reset() {
 	*x = ShuffleWrite{}
-	mi := &file_serac_v1_plan_proto_msgTypes[25]
+	mi := &file_serac_v1_plan_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2018,7 +2125,7 @@ func (x *ShuffleWrite) String() string {
 func (*ShuffleWrite) ProtoMessage() {}
 
 func (x *ShuffleWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[25]
+	mi := &file_serac_v1_plan_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2031,7 +2138,7 @@ func (x *ShuffleWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShuffleWrite.ProtoReflect.Descriptor instead.
 func (*ShuffleWrite) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{25}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ShuffleWrite) GetKeys() [][]byte {
@@ -2070,7 +2177,7 @@ type IcebergWrite struct {
 
 func (x *IcebergWrite) Reset() {
 	*x = IcebergWrite{}
-	mi := &file_serac_v1_plan_proto_msgTypes[26]
+	mi := &file_serac_v1_plan_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2189,7 @@ func (x *IcebergWrite) String() string {
 func (*IcebergWrite) ProtoMessage() {}
 
 func (x *IcebergWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[26]
+	mi := &file_serac_v1_plan_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2202,7 @@ func (x *IcebergWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IcebergWrite.ProtoReflect.Descriptor instead.
 func (*IcebergWrite) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{26}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *IcebergWrite) GetTableKey() string {
@@ -2146,7 +2253,7 @@ type PartitionField struct {
 
 func (x *PartitionField) Reset() {
 	*x = PartitionField{}
-	mi := &file_serac_v1_plan_proto_msgTypes[27]
+	mi := &file_serac_v1_plan_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2158,7 +2265,7 @@ func (x *PartitionField) String() string {
 func (*PartitionField) ProtoMessage() {}
 
 func (x *PartitionField) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[27]
+	mi := &file_serac_v1_plan_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2171,7 +2278,7 @@ func (x *PartitionField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionField.ProtoReflect.Descriptor instead.
 func (*PartitionField) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{27}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PartitionField) GetSourceId() int32 {
@@ -2213,7 +2320,7 @@ type IcebergCommit struct {
 
 func (x *IcebergCommit) Reset() {
 	*x = IcebergCommit{}
-	mi := &file_serac_v1_plan_proto_msgTypes[28]
+	mi := &file_serac_v1_plan_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2225,7 +2332,7 @@ func (x *IcebergCommit) String() string {
 func (*IcebergCommit) ProtoMessage() {}
 
 func (x *IcebergCommit) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[28]
+	mi := &file_serac_v1_plan_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2238,7 +2345,7 @@ func (x *IcebergCommit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IcebergCommit.ProtoReflect.Descriptor instead.
 func (*IcebergCommit) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{28}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *IcebergCommit) GetTableKey() string {
@@ -2267,7 +2374,7 @@ type ExtensionNode struct {
 
 func (x *ExtensionNode) Reset() {
 	*x = ExtensionNode{}
-	mi := &file_serac_v1_plan_proto_msgTypes[29]
+	mi := &file_serac_v1_plan_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2386,7 @@ func (x *ExtensionNode) String() string {
 func (*ExtensionNode) ProtoMessage() {}
 
 func (x *ExtensionNode) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[29]
+	mi := &file_serac_v1_plan_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2399,7 @@ func (x *ExtensionNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtensionNode.ProtoReflect.Descriptor instead.
 func (*ExtensionNode) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{29}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExtensionNode) GetVersion() int32 {
@@ -2326,7 +2433,7 @@ type Scalar struct {
 
 func (x *Scalar) Reset() {
 	*x = Scalar{}
-	mi := &file_serac_v1_plan_proto_msgTypes[30]
+	mi := &file_serac_v1_plan_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2445,7 @@ func (x *Scalar) String() string {
 func (*Scalar) ProtoMessage() {}
 
 func (x *Scalar) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_plan_proto_msgTypes[30]
+	mi := &file_serac_v1_plan_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2458,7 @@ func (x *Scalar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scalar.ProtoReflect.Descriptor instead.
 func (*Scalar) Descriptor() ([]byte, []int) {
-	return file_serac_v1_plan_proto_rawDescGZIP(), []int{30}
+	return file_serac_v1_plan_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Scalar) GetValue() isScalar_Value {
@@ -2445,7 +2552,7 @@ var File_serac_v1_plan_proto protoreflect.FileDescriptor
 
 const file_serac_v1_plan_proto_rawDesc = "" +
 	"\n" +
-	"\x13serac/v1/plan.proto\x12\bserac.v1\x1a\x19google/protobuf/any.proto\"\xf7\x01\n" +
+	"\x13serac/v1/plan.proto\x12\bserac.v1\x1a\x19google/protobuf/any.proto\"\x8c\x02\n" +
 	"\vIcebergScan\x12\x12\n" +
 	"\x04leaf\x18\x01 \x01(\x05R\x04leaf\x12\x1b\n" +
 	"\ttable_key\x18\x02 \x01(\tR\btableKey\x12\x1f\n" +
@@ -2454,7 +2561,17 @@ const file_serac_v1_plan_proto_rawDesc = "" +
 	"\acolumns\x18\x04 \x03(\v2\x14.serac.v1.ScanColumnR\acolumns\x12\x16\n" +
 	"\x06filter\x18\x05 \x01(\fR\x06filter\x12%\n" +
 	"\x0eestimated_rows\x18\x06 \x01(\x12R\restimatedRows\x12'\n" +
-	"\x0festimated_bytes\x18\a \x01(\x12R\x0eestimatedBytes\"k\n" +
+	"\x0festimated_bytes\x18\a \x01(\x12R\x0eestimatedBytes\x12\x13\n" +
+	"\x05as_of\x18\b \x01(\bR\x04asOf\"\xe5\x01\n" +
+	"\fMetadataScan\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x12\n" +
+	"\x04leaf\x18\x02 \x01(\x05R\x04leaf\x12\x1b\n" +
+	"\ttable_key\x18\x03 \x01(\tR\btableKey\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x1f\n" +
+	"\vsnapshot_id\x18\x05 \x01(\x03R\n" +
+	"snapshotId\x12.\n" +
+	"\acolumns\x18\x06 \x03(\v2\x14.serac.v1.ScanColumnR\acolumns\x12%\n" +
+	"\x0eestimated_rows\x18\a \x01(\x12R\restimatedRows\"k\n" +
 	"\n" +
 	"ScanColumn\x12\x19\n" +
 	"\bfield_id\x18\x01 \x01(\x05R\afieldId\x12\x12\n" +
@@ -2664,7 +2781,7 @@ func file_serac_v1_plan_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_serac_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_serac_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_serac_v1_plan_proto_goTypes = []any{
 	(FrameMode)(0),         // 0: serac.v1.FrameMode
 	(FrameExclude)(0),      // 1: serac.v1.FrameExclude
@@ -2672,60 +2789,62 @@ var file_serac_v1_plan_proto_goTypes = []any{
 	(Comparison)(0),        // 3: serac.v1.Comparison
 	(FrameBound_Kind)(0),   // 4: serac.v1.FrameBound.Kind
 	(*IcebergScan)(nil),    // 5: serac.v1.IcebergScan
-	(*ScanColumn)(nil),     // 6: serac.v1.ScanColumn
-	(*ShuffleRead)(nil),    // 7: serac.v1.ShuffleRead
-	(*DelimGet)(nil),       // 8: serac.v1.DelimGet
-	(*CTERef)(nil),         // 9: serac.v1.CTERef
-	(*Leaf)(nil),           // 10: serac.v1.Leaf
-	(*AggregateShape)(nil), // 11: serac.v1.AggregateShape
-	(*Positions)(nil),      // 12: serac.v1.Positions
-	(*TopN)(nil),           // 13: serac.v1.TopN
-	(*JoinShape)(nil),      // 14: serac.v1.JoinShape
-	(*DistinctOn)(nil),     // 15: serac.v1.DistinctOn
-	(*Window)(nil),         // 16: serac.v1.Window
-	(*WindowCall)(nil),     // 17: serac.v1.WindowCall
-	(*FrameBound)(nil),     // 18: serac.v1.FrameBound
-	(*Unnest)(nil),         // 19: serac.v1.Unnest
-	(*Limit)(nil),          // 20: serac.v1.Limit
-	(*Sample)(nil),         // 21: serac.v1.Sample
-	(*TableFunction)(nil),  // 22: serac.v1.TableFunction
-	(*NamedArg)(nil),       // 23: serac.v1.NamedArg
-	(*Join)(nil),           // 24: serac.v1.Join
-	(*JoinCondition)(nil),  // 25: serac.v1.JoinCondition
-	(*DelimJoin)(nil),      // 26: serac.v1.DelimJoin
-	(*CTE)(nil),            // 27: serac.v1.CTE
-	(*RecursiveCTE)(nil),   // 28: serac.v1.RecursiveCTE
-	(*WholeStatement)(nil), // 29: serac.v1.WholeStatement
-	(*ShuffleWrite)(nil),   // 30: serac.v1.ShuffleWrite
-	(*IcebergWrite)(nil),   // 31: serac.v1.IcebergWrite
-	(*PartitionField)(nil), // 32: serac.v1.PartitionField
-	(*IcebergCommit)(nil),  // 33: serac.v1.IcebergCommit
-	(*ExtensionNode)(nil),  // 34: serac.v1.ExtensionNode
-	(*Scalar)(nil),         // 35: serac.v1.Scalar
-	(*anypb.Any)(nil),      // 36: google.protobuf.Any
+	(*MetadataScan)(nil),   // 6: serac.v1.MetadataScan
+	(*ScanColumn)(nil),     // 7: serac.v1.ScanColumn
+	(*ShuffleRead)(nil),    // 8: serac.v1.ShuffleRead
+	(*DelimGet)(nil),       // 9: serac.v1.DelimGet
+	(*CTERef)(nil),         // 10: serac.v1.CTERef
+	(*Leaf)(nil),           // 11: serac.v1.Leaf
+	(*AggregateShape)(nil), // 12: serac.v1.AggregateShape
+	(*Positions)(nil),      // 13: serac.v1.Positions
+	(*TopN)(nil),           // 14: serac.v1.TopN
+	(*JoinShape)(nil),      // 15: serac.v1.JoinShape
+	(*DistinctOn)(nil),     // 16: serac.v1.DistinctOn
+	(*Window)(nil),         // 17: serac.v1.Window
+	(*WindowCall)(nil),     // 18: serac.v1.WindowCall
+	(*FrameBound)(nil),     // 19: serac.v1.FrameBound
+	(*Unnest)(nil),         // 20: serac.v1.Unnest
+	(*Limit)(nil),          // 21: serac.v1.Limit
+	(*Sample)(nil),         // 22: serac.v1.Sample
+	(*TableFunction)(nil),  // 23: serac.v1.TableFunction
+	(*NamedArg)(nil),       // 24: serac.v1.NamedArg
+	(*Join)(nil),           // 25: serac.v1.Join
+	(*JoinCondition)(nil),  // 26: serac.v1.JoinCondition
+	(*DelimJoin)(nil),      // 27: serac.v1.DelimJoin
+	(*CTE)(nil),            // 28: serac.v1.CTE
+	(*RecursiveCTE)(nil),   // 29: serac.v1.RecursiveCTE
+	(*WholeStatement)(nil), // 30: serac.v1.WholeStatement
+	(*ShuffleWrite)(nil),   // 31: serac.v1.ShuffleWrite
+	(*IcebergWrite)(nil),   // 32: serac.v1.IcebergWrite
+	(*PartitionField)(nil), // 33: serac.v1.PartitionField
+	(*IcebergCommit)(nil),  // 34: serac.v1.IcebergCommit
+	(*ExtensionNode)(nil),  // 35: serac.v1.ExtensionNode
+	(*Scalar)(nil),         // 36: serac.v1.Scalar
+	(*anypb.Any)(nil),      // 37: google.protobuf.Any
 }
 var file_serac_v1_plan_proto_depIdxs = []int32{
-	6,  // 0: serac.v1.IcebergScan.columns:type_name -> serac.v1.ScanColumn
-	12, // 1: serac.v1.AggregateShape.groupings:type_name -> serac.v1.Positions
-	17, // 2: serac.v1.Window.calls:type_name -> serac.v1.WindowCall
-	0,  // 3: serac.v1.WindowCall.mode:type_name -> serac.v1.FrameMode
-	18, // 4: serac.v1.WindowCall.start:type_name -> serac.v1.FrameBound
-	18, // 5: serac.v1.WindowCall.end:type_name -> serac.v1.FrameBound
-	1,  // 6: serac.v1.WindowCall.exclude:type_name -> serac.v1.FrameExclude
-	4,  // 7: serac.v1.FrameBound.kind:type_name -> serac.v1.FrameBound.Kind
-	23, // 8: serac.v1.TableFunction.named_args:type_name -> serac.v1.NamedArg
-	2,  // 9: serac.v1.Join.kind:type_name -> serac.v1.JoinKind
-	25, // 10: serac.v1.Join.conditions:type_name -> serac.v1.JoinCondition
-	3,  // 11: serac.v1.JoinCondition.op:type_name -> serac.v1.Comparison
-	24, // 12: serac.v1.DelimJoin.join:type_name -> serac.v1.Join
-	6,  // 13: serac.v1.IcebergWrite.columns:type_name -> serac.v1.ScanColumn
-	32, // 14: serac.v1.IcebergWrite.partition:type_name -> serac.v1.PartitionField
-	36, // 15: serac.v1.ExtensionNode.message:type_name -> google.protobuf.Any
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	7,  // 0: serac.v1.IcebergScan.columns:type_name -> serac.v1.ScanColumn
+	7,  // 1: serac.v1.MetadataScan.columns:type_name -> serac.v1.ScanColumn
+	13, // 2: serac.v1.AggregateShape.groupings:type_name -> serac.v1.Positions
+	18, // 3: serac.v1.Window.calls:type_name -> serac.v1.WindowCall
+	0,  // 4: serac.v1.WindowCall.mode:type_name -> serac.v1.FrameMode
+	19, // 5: serac.v1.WindowCall.start:type_name -> serac.v1.FrameBound
+	19, // 6: serac.v1.WindowCall.end:type_name -> serac.v1.FrameBound
+	1,  // 7: serac.v1.WindowCall.exclude:type_name -> serac.v1.FrameExclude
+	4,  // 8: serac.v1.FrameBound.kind:type_name -> serac.v1.FrameBound.Kind
+	24, // 9: serac.v1.TableFunction.named_args:type_name -> serac.v1.NamedArg
+	2,  // 10: serac.v1.Join.kind:type_name -> serac.v1.JoinKind
+	26, // 11: serac.v1.Join.conditions:type_name -> serac.v1.JoinCondition
+	3,  // 12: serac.v1.JoinCondition.op:type_name -> serac.v1.Comparison
+	25, // 13: serac.v1.DelimJoin.join:type_name -> serac.v1.Join
+	7,  // 14: serac.v1.IcebergWrite.columns:type_name -> serac.v1.ScanColumn
+	33, // 15: serac.v1.IcebergWrite.partition:type_name -> serac.v1.PartitionField
+	37, // 16: serac.v1.ExtensionNode.message:type_name -> google.protobuf.Any
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_plan_proto_init() }
@@ -2733,8 +2852,8 @@ func file_serac_v1_plan_proto_init() {
 	if File_serac_v1_plan_proto != nil {
 		return
 	}
-	file_serac_v1_plan_proto_msgTypes[16].OneofWrappers = []any{}
-	file_serac_v1_plan_proto_msgTypes[30].OneofWrappers = []any{
+	file_serac_v1_plan_proto_msgTypes[17].OneofWrappers = []any{}
+	file_serac_v1_plan_proto_msgTypes[31].OneofWrappers = []any{
 		(*Scalar_Signed)(nil),
 		(*Scalar_Unsigned)(nil),
 		(*Scalar_Integer)(nil),
@@ -2747,7 +2866,7 @@ func file_serac_v1_plan_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_plan_proto_rawDesc), len(file_serac_v1_plan_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
