@@ -39,6 +39,8 @@ func (d *distributor) replicated(p *piece) (node plan.Node, all unit, ok bool) {
 			return &whole, nil
 		case *plan.IcebergScan:
 			all[n.Leaf] = merged[n.Leaf]
+		case *plan.MetadataScan:
+			all[n.Leaf] = merged[n.Leaf]
 		case *plan.Values:
 			all[n.Leaf] = merged[n.Leaf]
 		}
