@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/seracdb/serac/plan"
@@ -10,7 +11,7 @@ import (
 // delimSet is what the DelimGets of a delim join read while its other side is distributed: the distinct values of its
 // keys. A nil *delimSet marks a delim join that stays whole in one fragment, whose DelimGets stay as they are.
 type delimSet struct {
-	// inline is the set as a piece, for the only DelimGet; else stage is a stage of its own that all of them read.
+	// inline is the set as a piece, where one DelimGet reads it; else stage is a stage of its own that all of them read.
 	inline *piece
 	stage  *sharedStage
 	hash   []int
@@ -31,7 +32,7 @@ func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 	if in.isSingle() && d.oneUnit(other) {
 		return d.delimInOneTask(n, in, other)
 	}
-	keys := correlations(n, source.Schema())
+	keys := correlations(n)
 	stage, err := d.delimRows(in, keys)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 		left, right = right, left
 	}
 	j := &joining{d: d, n: n.Join, left: left, right: right, leftKeys: keys.left, rightKeys: keys.right}
-	return j.choose()
+	return j.decide()
 }
 
 // delimSides gives the side whose keys the other's DelimGets read, and the other.
@@ -76,7 +77,9 @@ type correlation struct {
 	source []int
 }
 
-func correlations(n *plan.DelimJoin, source plan.Schema) correlation {
+func correlations(n *plan.DelimJoin) correlation {
+	_, other := delimSides(n)
+	joined := joinedKeys(other)
 	var c correlation
 	for _, cond := range n.Join.Conds {
 		key := cond.Left
@@ -94,7 +97,91 @@ func correlations(n *plan.DelimJoin, source plan.Schema) correlation {
 	if len(c.source) == 0 {
 		c.source = n.Keys
 	}
-	return c
+	return c.only(func(col int) bool { return joined[slices.Index(n.Keys, col)] })
+}
+
+// only keeps the conditions on some columns of the keys' side, unless none would be left.
+func (c correlation) only(keep func(col int) bool) correlation {
+	var kept correlation
+	for i, col := range c.source {
+		if len(c.left) == len(c.source) && keep(col) {
+			kept.left, kept.right = append(kept.left, c.left[i]), append(kept.right, c.right[i])
+			kept.source = append(kept.source, col)
+		}
+	}
+	if len(kept.source) == 0 {
+		return c
+	}
+	return kept
+}
+
+// joinedKeys are the keys (by position) on which the other side joins with the set of them: partitioned on those alone,
+// the keys' side, the set and what is joined with it stay together. Where the set is read several times it is the keys
+// that all the joins have in common.
+func joinedKeys(n plan.Node) map[int]bool {
+	var common map[int]bool
+	add := func(keys map[int]bool) {
+		if common == nil {
+			common = keys
+			return
+		}
+		maps.DeleteFunc(common, func(k int, _ bool) bool { return !keys[k] })
+	}
+	if join, ok := n.(*plan.Join); ok {
+		for _, s := range []side{leftSide, rightSide} {
+			columns := delimColumns(join.Children()[s])
+			keys := map[int]bool{}
+			for _, c := range join.Conds {
+				ref, ok := []plan.Expr{c.Left, c.Right}[s].(*plan.ColumnRef)
+				if ok && columns != nil && columns[ref.Index] >= 0 && (c.Op == plan.Equal || c.Op == plan.NotDistinctFrom) {
+					keys[columns[ref.Index]] = true
+				}
+			}
+			if len(keys) > 0 {
+				add(keys)
+			}
+		}
+	}
+	children := n.Children()
+	if join, ok := n.(*plan.DelimJoin); ok { // its other side reads another set
+		source, _ := delimSides(join)
+		children = []plan.Node{source}
+	}
+	for _, c := range children {
+		if keys := joinedKeys(c); keys != nil {
+			add(keys)
+		}
+	}
+	return common
+}
+
+// delimColumns says for each output column of a DelimGet, perhaps under filters and projections, which key it is, -1 for
+// none; nil for other nodes.
+func delimColumns(n plan.Node) []int {
+	switch n := n.(type) {
+	case *plan.DelimGet:
+		columns := make([]int, len(n.Out))
+		for i := range columns {
+			columns[i] = i
+		}
+		return columns
+	case *plan.Filter:
+		return delimColumns(n.Input)
+	case *plan.Project:
+		below := delimColumns(n.Input)
+		if below == nil {
+			return nil
+		}
+		columns := make([]int, len(n.Exprs))
+		for i, e := range n.Exprs {
+			columns[i] = -1
+			if ref, ok := e.(*plan.ColumnRef); ok {
+				columns[i] = below[ref.Index]
+			}
+		}
+		return columns
+	}
+	return nil
 }
 
 // delimRows makes the keys' side a stage.
@@ -122,7 +209,7 @@ func (d *distributor) delimSet(n *plan.DelimJoin, source *piece, gets int) (*del
 	set.hash = mapColumns(source.hash, func(col int) int { return slices.Index(n.Keys, col) })
 	set.rows = max(1, set.rows*0.5)
 	set.sized().note("correlated subquery: the distinct values of %s", count(len(n.Keys), "key"))
-	if gets == 1 {
+	if gets < 2 {
 		return &delimSet{inline: set}, nil
 	}
 	types := set.node.Schema().Types()
@@ -207,7 +294,7 @@ func (d *distributor) oneUnit(n plan.Node) bool {
 			s, ok := d.ctes[n.Index]
 			one = one && (!ok || s.oneUnit())
 		case *plan.DelimGet:
-			// Bound further out or inside of n: of no more units than what it is made of, unless it is partitioned.
+			// Of a delim join further out, or of one in n: that one's set has no more units than what it is made of.
 			set := d.boundDelim()
 			one = one && (set == nil || set.oneUnit())
 		}

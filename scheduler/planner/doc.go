@@ -14,8 +14,13 @@
 //	order.go      sort, top-N, limit
 //	distinct.go   DISTINCT and windows, by repartitioning
 //	setop.go      UNION ALL side by side, the others by repartitioning
+//	delim.go      correlated subqueries: the outer rows and their distinct keys computed once, then an ordinary join
+//	cte.go        a common table expression as a stage, or as part of its only reader
 //	single.go     everything else: inputs gathered, the node in one task
 //	write.go      data files, clustered by partition values
+//
+// replicate.go says what every task may read again instead of sending it, align.go how a join follows a partitioning that is
+// there already.
 //
 // An exchange ends a piece as a stage of its own (ShuffleWrite at its root) and starts the next one with a ShuffleRead.
 // Exchanges are all that distribution adds: they never change what a node means (docs/architecture.md, invariant 1).

@@ -23,10 +23,11 @@ func (d *distributor) join(n *plan.Join) (*piece, error) {
 	}
 	j := &joining{d: d, n: n, left: left, right: right}
 	j.leftKeys, j.rightKeys = hashableKeys(n)
-	return j.choose()
+	return j.decide()
 }
 
-func (j *joining) choose() (*piece, error) {
+// decide picks the strategy once both sides are distributed.
+func (j *joining) decide() (*piece, error) {
 	left, right := j.left, j.right
 	switch {
 	case left.isSingle() && right.isSingle():
@@ -133,6 +134,7 @@ func shift(cols []int, by int) []int {
 }
 
 func (j *joining) partitioned() (*piece, error) {
+	j.alignKeys()
 	leftCols, leftPlain := columnRefs(j.leftKeys)
 	rightCols, rightPlain := columnRefs(j.rightKeys)
 	left, right := j.left, j.right
@@ -154,13 +156,7 @@ func (j *joining) partitioned() (*piece, error) {
 	}
 	var hash []int
 	switch j.n.Kind {
-	case plan.Inner:
-		// Either side's columns will do; those of a side that was partitioned before are likelier to be used again.
-		hash = left.hash
-		if left != j.left && right == j.right {
-			hash = shift(right.hash, len(j.n.Left.Schema()))
-		}
-	case plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
+	case plan.Inner, plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
 		hash = left.hash
 	case plan.Right:
 		hash = shift(right.hash, len(j.n.Left.Schema()))

@@ -30,7 +30,7 @@ func (d *distributor) setOp(n *plan.SetOp) (*piece, error) {
 	if !allSingle {
 		for i, p := range branches {
 			var err error
-			if branches[i], err = d.repartition(p, allColumns(p.node.Schema())); err != nil {
+			if branches[i], err = d.togetherByRow(p, !n.All); err != nil {
 				return nil, err
 			}
 		}
@@ -43,7 +43,53 @@ func (d *distributor) setOp(n *plan.SetOp) (*piece, error) {
 	}
 	out := stack(n, branches, units)
 	out.rows = branches[0].rows
-	return out.sized(), nil
+	out.sized()
+	if !allSingle {
+		out.hash = branches[0].hash
+		out.note("%s: equal rows brought together", setOpName(n.Op))
+	}
+	return out, nil
+}
+
+// togetherByRow partitions a branch by all columns, as every branch of the set operation is; NULLs are equal here as they
+// are there. Where duplicates do not count they go before the exchange.
+func (d *distributor) togetherByRow(p *piece, distinct bool) (*piece, error) {
+	keys := allColumns(p.node.Schema())
+	columns, _ := columnRefs(keys)
+	if slices.Equal(p.hash, columns) && len(columns) > 0 && len(p.units) == d.options.ShufflePartitions {
+		return p, nil
+	}
+	if distinct && !givesDistinctRows(p.node) {
+		p = p.over(&plan.Distinct{Input: p.node})
+		p.rows = max(1, p.rows*0.5)
+		p.sized()
+	}
+	return d.repartition(p, keys)
+}
+
+// givesDistinctRows says whether a fragment's rows, within a task, are distinct as they are.
+func givesDistinctRows(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.Distinct:
+		return len(n.On) == 0
+	case *plan.Filter:
+		return givesDistinctRows(n.Input)
+	case *plan.Aggregate:
+		return len(n.Sets) == 0
+	}
+	return false
+}
+
+func setOpName(op plan.SetKind) string {
+	switch op {
+	case plan.SetUnion:
+		return "union"
+	case plan.SetExcept:
+		return "except"
+	case plan.SetIntersect:
+		return "intersect"
+	}
+	return "set operation"
 }
 
 func (d *distributor) unionAll(n *plan.SetOp, branches []*piece) (*piece, error) {
@@ -73,7 +119,7 @@ func (d *distributor) distinctUnion(union *piece) (*piece, error) {
 	if union.isSingle() {
 		return dedup(union), nil
 	}
-	rows, err := d.repartition(dedup(union), allColumns(union.node.Schema()))
+	rows, err := d.togetherByRow(union, true)
 	if err != nil {
 		return nil, err
 	}
