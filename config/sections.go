@@ -6,6 +6,8 @@ type Config struct {
 	Scheduler Scheduler `toml:"scheduler"`
 	// The processes that run tasks.
 	Executor Executor `toml:"executor"`
+	// What scheduler and executors share.
+	Cluster Cluster `toml:"cluster"`
 	// The Iceberg catalog.
 	Catalog Catalog `toml:"catalog"`
 	// The object storage that tables live in. Local paths need none of it.
@@ -16,7 +18,8 @@ type Config struct {
 	Log Log `toml:"log"`
 }
 
-// Scheduler is where the scheduler listens. Nothing authenticates a caller: keep it on loopback or a private network.
+// Scheduler is where the scheduler listens. Nothing authenticates clients: keep it on loopback or a private network.
+// Executors are authenticated by cluster.secret.
 type Scheduler struct {
 	// Address to listen on for clients (Arrow Flight SQL).
 	FlightSQLHost string `toml:"flight_sql_host" default:"127.0.0.1"`
@@ -53,6 +56,15 @@ type Executor struct {
 	SpillDir string `toml:"spill_dir" default:""`
 	// Seconds between two signs of life to the scheduler, which counts the executor as lost after several missed ones.
 	HeartbeatIntervalSecs int `toml:"heartbeat_interval_secs" default:"5"`
+}
+
+// Cluster is the same on the scheduler and on all of its executors.
+type Cluster struct {
+	// A shared secret by which scheduler and executors authenticate each other's messages; without it whoever reaches their
+	// ports can be an executor. It does not encrypt. Empty: off.
+	Secret Secret `toml:"secret" default:""`
+	// A file that holds the secret, instead of secret; white space around it does not count.
+	SecretFile string `toml:"secret_file" default:""`
 }
 
 // Catalog says where tables are registered.

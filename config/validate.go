@@ -56,6 +56,9 @@ func (c *Config) Validate() error {
 		fault("executor.heartbeat_interval_secs", "must be at least 1")
 	}
 
+	if c.Cluster.Secret.Reveal() != "" && c.Cluster.SecretFile != "" {
+		fault("cluster.secret_file", "cluster.secret is set too; one of them is enough")
+	}
 	if c.Catalog.Name == "" {
 		fault("catalog.name", "must be set")
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/wire"
 )
 
 const (
@@ -169,6 +170,9 @@ func (e *Executor) register(ctx, streamCtx context.Context, conn *grpc.ClientCon
 	if err != nil {
 		return nil, 0, fmt.Errorf("attach: %w", err)
 	}
+	if stream, err = e.authenticated(stream, id); err != nil {
+		return nil, 0, err
+	}
 	err = stream.Send(&seracv1.AttachRequest{Message: &seracv1.AttachRequest_Register{Register: &seracv1.Register{
 		ExecutorId:    id,
 		FlightAddress: e.o.AdvertiseAddress,
@@ -185,6 +189,9 @@ func (e *Executor) register(ctx, streamCtx context.Context, conn *grpc.ClientCon
 	if err != nil {
 		if errors.Is(context.Cause(streamCtx), errNotRegistered) {
 			return nil, 0, errNotRegistered
+		}
+		if errors.Is(err, wire.ErrSeal) {
+			return nil, 0, status.Error(codes.Unauthenticated, err.Error())
 		}
 		return nil, 0, err
 	}

@@ -117,6 +117,7 @@ func (e *Executor) open() error {
 		return err
 	}
 	e.pool = flight.NewPool(e.o.Dial)
+	e.pool.Authenticate(e.o.Sealer)
 	e.runner = &task.Runner{
 		Engine: e.engine,
 		Store:  e.store,
@@ -132,6 +133,7 @@ func (e *Executor) open() error {
 		Logger:        e.log,
 	}
 	e.server = flight.NewServer((*results)(e), (*files)(e))
+	e.server.Authenticate(e.o.Sealer, e.o.AdvertiseAddress)
 	return nil
 }
 

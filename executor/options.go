@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seracdb/serac/codec"
+	"github.com/seracdb/serac/wire"
 )
 
 // Options say how an executor runs. Zero values mean the defaults given with each field; New refuses what cannot work,
@@ -24,6 +25,8 @@ type Options struct {
 	SchedulerAddress string
 	// Dial opens connections to the scheduler and to other executors; nil: TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Sealer authenticates what the scheduler says, and what others fetch here; nil: nobody does.
+	Sealer *wire.Sealer
 	// ListenAddress is host:port of the Flight service; default 127.0.0.1:0. Ignored with a Listener.
 	ListenAddress string
 	// Listener, if not nil, is what the Flight service accepts from. The executor closes it.

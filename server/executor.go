@@ -24,6 +24,10 @@ func NewExecutor(cfg *config.Config, o Options) (*executor.Executor, error) {
 	e := executorOptions(cfg, o)
 	e.SchedulerAddress = cfg.Executor.Scheduler
 	var err error
+	if e.Sealer, err = newSealer(cfg.Cluster); err != nil {
+		return nil, err
+	}
+	warnOpen(o.logger(), e.Sealer, "executor.flight_host", cfg.Executor.FlightHost)
 	if e.Listener, err = listen("executor.flight_port", cfg.Executor.FlightHost, cfg.Executor.FlightPort); err != nil {
 		return nil, err
 	}
@@ -112,6 +116,10 @@ func NewBoth(ctx context.Context, cfg *config.Config, o Options) (*Both, error) 
 		return nil, err
 	}
 	e := executorOptions(cfg, o)
+	if e.Sealer, err = newSealer(cfg.Cluster); err != nil {
+		_ = s.Close() // err says why
+		return nil, err
+	}
 	if cfg.Executor.SpillDir == "" {
 		e.SpillDir = filepath.Join(o.DataDir, "spill")
 	}

@@ -90,7 +90,12 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	if s.clients, err = listen("scheduler.flight_sql_port", cfg.Scheduler.FlightSQLHost, cfg.Scheduler.FlightSQLPort); err != nil {
 		return nil, err
 	}
+	sealer, err := newSealer(cfg.Cluster)
+	if err != nil {
+		return nil, err
+	}
 	clusterOptions := cluster.Options{
+		Sealer:  sealer,
 		Version: o.Version, Extensions: codec.Default.Names(), Logger: o.Logger,
 		Lease: missedHeartbeats * time.Duration(cfg.Executor.HeartbeatIntervalSecs) * time.Second,
 	}
@@ -98,6 +103,9 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 		s.executors, clusterOptions.Dial = inProcess.listener, inProcess.dial
 	} else if s.executors, err = listen("scheduler.executor_port", cfg.Scheduler.ExecutorHost, cfg.Scheduler.ExecutorPort); err != nil {
 		return nil, err
+	}
+	if inProcess == nil {
+		warnOpen(o.logger(), sealer, "scheduler.executor_host", cfg.Scheduler.ExecutorHost)
 	}
 	if s.catalog, err = OpenCatalog(ctx, cfg, o.DataDir); err != nil {
 		return nil, err

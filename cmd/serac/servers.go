@@ -65,7 +65,7 @@ func serveCommand() *cobra.Command {
 		Long: "Runs everything in one process: tables live under the data directory (or in the configured catalog), and\n" +
 			"Flight SQL clients such as `serac sql` connect to port 50051. SIGTERM or Ctrl-C lets running statements end.",
 	}
-	s := addSettings(cmd, "scheduler", "executor", "catalog", "storage", "query")
+	s := addSettings(cmd, "scheduler", "executor", "cluster", "catalog", "storage", "query")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, options, err := s.load()
 		if err != nil {
@@ -86,7 +86,7 @@ func schedulerCommand() *cobra.Command {
 		Use: "scheduler", Args: cobra.NoArgs,
 		Short: "Run a scheduler, which clients and executors connect to",
 	}
-	s := addSettings(cmd, "scheduler", "catalog", "storage", "query")
+	s := addSettings(cmd, "scheduler", "cluster", "catalog", "storage", "query")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, options, err := s.load()
 		if err != nil {
@@ -107,7 +107,7 @@ func executorCommand() *cobra.Command {
 		Use: "executor", Args: cobra.NoArgs,
 		Short: "Run an executor, which registers with a scheduler and runs its tasks",
 	}
-	s := addSettings(cmd, "executor", "storage")
+	s := addSettings(cmd, "executor", "cluster", "storage")
 	var address string
 	cmd.Flags().StringVar(&address, "scheduler", "", "the scheduler's host:port for executors (same as --executor.scheduler)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

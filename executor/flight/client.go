@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/seracdb/serac/executor/shuffle"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -33,6 +32,8 @@ type Pool struct {
 	idle time.Duration // how long an unused connection is kept
 	// stall is how long a shuffle file may give no bytes before its executor counts as unreachable.
 	stall time.Duration
+
+	sealer *wire.Sealer
 
 	mu     sync.Mutex
 	conns  map[string]*pooled
@@ -55,6 +56,9 @@ func NewPool(dial func(ctx context.Context, address string) (net.Conn, error)) *
 	}
 	return &Pool{dial: dial, idle: 5 * time.Minute, stall: 30 * time.Second, conns: map[string]*pooled{}}
 }
+
+// Authenticate seals the tickets of all calls from now on; call it before the first.
+func (p *Pool) Authenticate(s *wire.Sealer) { p.sealer = s }
 
 // ErrPoolClosed is what calls through a closed pool fail with.
 var ErrPoolClosed = errors.New("the pool of flight connections is closed")
@@ -132,7 +136,7 @@ func (p *Pool) ReadShuffle(ctx context.Context, file *seracv1.ShuffleFile, w io.
 	defer cancel(nil)
 	stall := time.AfterFunc(p.stall, func() { cancel(errStalled) })
 	defer stall.Stop()
-	stream, err := doGet(ctx, conn, &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Shuffle{Shuffle: file}})
+	stream, err := p.doGet(ctx, conn, file.GetFlightAddress(), &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Shuffle{Shuffle: file}})
 	if err != nil {
 		return transport(ctx, err)
 	}
@@ -168,10 +172,10 @@ func transport(ctx context.Context, err error) error {
 	return wire.ErrorFrom(f)
 }
 
-func doGet(ctx context.Context, conn *grpc.ClientConn, ticket *seracv1.FlightTicket) (arrowflight.FlightService_DoGetClient, error) {
-	raw, err := proto.Marshal(ticket)
+func (p *Pool) doGet(ctx context.Context, conn *grpc.ClientConn, address string, ticket *seracv1.FlightTicket) (arrowflight.FlightService_DoGetClient, error) {
+	raw, err := wire.EncodeTicket(p.sealer, address, ticket)
 	if err != nil {
-		return nil, fmt.Errorf("flight ticket: %w", err)
+		return nil, err
 	}
 	return arrowflight.NewFlightServiceClient(conn).DoGet(ctx, &arrowflight.Ticket{Ticket: raw})
 }

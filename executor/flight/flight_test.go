@@ -151,7 +151,7 @@ func fetch(t *testing.T, address string, id *seracv1.TaskId) (*arrow.Schema, []a
 	conn, done, err := pool.get(address)
 	require.NoError(t, err)
 	defer done()
-	stream, err := doGet(t.Context(), conn, &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Result{Result: id}})
+	stream, err := (&Pool{}).doGet(t.Context(), conn, "", &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Result{Result: id}})
 	require.NoError(t, err)
 	reader, err := arrowflight.NewRecordReader(stream)
 	if err != nil {
@@ -267,7 +267,7 @@ func TestBackPressure(t *testing.T) {
 	require.NoError(t, err)
 	defer done()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = doGet(ctx, conn, &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Result{Result: &seracv1.TaskId{}}})
+	_, err = (&Pool{}).doGet(ctx, conn, "", &seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Result{Result: &seracv1.TaskId{}}})
 	require.NoError(t, err)
 	time.Sleep(300 * time.Millisecond)
 	mu.Lock()

@@ -12,7 +12,6 @@ import (
 	arrowflight "github.com/apache/arrow-go/v18/arrow/flight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/protobuf/proto"
 
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/wire"
@@ -50,6 +49,14 @@ type Server struct {
 	grpc    *grpc.Server
 	results Results
 	files   Files
+
+	sealer  *wire.Sealer
+	address string
+}
+
+// Authenticate takes only tickets that are sealed for the address, which the executor advertises; call it before Serve.
+func (s *Server) Authenticate(sealer *wire.Sealer, address string) {
+	s.sealer, s.address = sealer, address
 }
 
 // NewServer serves results and files; both are called concurrently.
@@ -78,9 +85,9 @@ func (s *Server) Stop() { s.grpc.Stop() }
 
 // DoGet implements Flight's DoGet.
 func (s *Server) DoGet(ticket *arrowflight.Ticket, stream arrowflight.FlightService_DoGetServer) error {
-	var m seracv1.FlightTicket
-	if err := proto.Unmarshal(ticket.GetTicket(), &m); err != nil {
-		return wire.Failf(seracv1.FailureKind_FAILURE_KIND_INTERNAL, "flight ticket: %w", err)
+	m, err := wire.DecodeTicket(s.sealer, s.address, ticket.GetTicket())
+	if err != nil {
+		return wire.Fail(seracv1.FailureKind_FAILURE_KIND_INTERNAL, err)
 	}
 	switch t := m.GetTicket().(type) {
 	case *seracv1.FlightTicket_Result:

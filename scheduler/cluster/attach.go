@@ -21,10 +21,14 @@ type attachStream = grpc.BidiStreamingServer[seracv1.AttachRequest, seracv1.Atta
 
 // Attach is the stream that an executor holds for as long as it lives. It ends when the executor goes, when the cluster
 // counts it as lost, or when the cluster closes.
-func (c *Cluster) Attach(stream attachStream) error {
-	first, err := stream.Recv()
+func (c *Cluster) Attach(raw attachStream) error {
+	stream, err := c.authenticated(raw)
 	if err != nil {
 		return err
+	}
+	first, err := stream.Recv()
+	if err != nil {
+		return c.refusedBy(err)
 	}
 	register := first.GetRegister()
 	if register == nil {

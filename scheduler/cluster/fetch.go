@@ -10,7 +10,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/flight"
 	"github.com/apache/arrow-go/v18/arrow/util"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/job"
@@ -52,7 +51,8 @@ func (r *Run) fetchMoreLocked() {
 
 // pull fetches an attempt's rows to their end. It waits while enough of them are held.
 func (r *Run) pull(ctx context.Context, client flight.FlightServiceClient, s *stream) error {
-	ticket, err := proto.Marshal(&seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Result{Result: r.taskID(s.attempt)}})
+	ticket, err := wire.EncodeTicket(r.c.o.Sealer, s.executor.info.FlightAddress,
+		&seracv1.FlightTicket{Ticket: &seracv1.FlightTicket_Result{Result: r.taskID(s.attempt)}})
 	if err != nil {
 		return fmt.Errorf("make the ticket of result %v: %w", s.attempt, err)
 	}

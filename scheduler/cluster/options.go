@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/seracdb/serac/wire"
 )
 
 // Options configure a Cluster. The zero value of a field means its default.
@@ -13,6 +15,8 @@ type Options struct {
 	Version string
 	// Extensions are the full names of the extension messages that plans may hold; an executor must know the same.
 	Extensions []string
+	// Sealer authenticates executors and their messages; nil: nobody does.
+	Sealer *wire.Sealer
 	// Lease is how long an executor may stay silent before it counts as lost: three or four heartbeats. Default 20 s.
 	Lease time.Duration
 	// NoExecutorTimeout is how long a job waits when no executor takes tasks. Default 30 s.

@@ -64,10 +64,16 @@ func Distributed(tb testing.TB, dataDir string, executors int, env ...string) *C
 // AddExecutor starts one more executor process and waits until it is attached.
 func (c *Cluster) AddExecutor(env ...string) *Process {
 	c.tb.Helper()
-	p := Start(c.tb, append(append([]string{}, c.env...), env...), "executor", "--scheduler", c.control, "--data-dir", c.dataDir)
+	p := c.StartExecutor(env...)
 	p.Await(`(ready.*attached)`)
 	c.Executors = append(c.Executors, p)
 	return p
+}
+
+// StartExecutor starts one more executor process, which may not get to attach.
+func (c *Cluster) StartExecutor(env ...string) *Process {
+	c.tb.Helper()
+	return Start(c.tb, append(append([]string{}, c.env...), env...), "executor", "--scheduler", c.control, "--data-dir", c.dataDir)
 }
 
 // RestartScheduler ends the scheduler with a signal and starts it again at the same addresses. It waits until the

@@ -21,7 +21,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AttachRequest is what an executor says. The first message is register.
+// AttachRequest is what an executor says. The first message is register. In a cluster with a secret every message is a
+// sealed one that holds another.
 type AttachRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -31,6 +32,8 @@ type AttachRequest struct {
 	//	*AttachRequest_Status
 	//	*AttachRequest_StatusPart
 	//	*AttachRequest_Drain
+	//	*AttachRequest_Sealed
+	//	*AttachRequest_Credentials
 	Message       isAttachRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -118,6 +121,24 @@ func (x *AttachRequest) GetDrain() *Drain {
 	return nil
 }
 
+func (x *AttachRequest) GetSealed() *Sealed {
+	if x != nil {
+		if x, ok := x.Message.(*AttachRequest_Sealed); ok {
+			return x.Sealed
+		}
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetCredentials() *CredentialsRequest {
+	if x != nil {
+		if x, ok := x.Message.(*AttachRequest_Credentials); ok {
+			return x.Credentials
+		}
+	}
+	return nil
+}
+
 type isAttachRequest_Message interface {
 	isAttachRequest_Message()
 }
@@ -142,6 +163,14 @@ type AttachRequest_Drain struct {
 	Drain *Drain `protobuf:"bytes,5,opt,name=drain,proto3,oneof"`
 }
 
+type AttachRequest_Sealed struct {
+	Sealed *Sealed `protobuf:"bytes,6,opt,name=sealed,proto3,oneof"`
+}
+
+type AttachRequest_Credentials struct {
+	Credentials *CredentialsRequest `protobuf:"bytes,7,opt,name=credentials,proto3,oneof"`
+}
+
 func (*AttachRequest_Register) isAttachRequest_Message() {}
 
 func (*AttachRequest_Heartbeat) isAttachRequest_Message() {}
@@ -152,7 +181,12 @@ func (*AttachRequest_StatusPart) isAttachRequest_Message() {}
 
 func (*AttachRequest_Drain) isAttachRequest_Message() {}
 
-// AttachResponse is what the scheduler says. The first message is registered.
+func (*AttachRequest_Sealed) isAttachRequest_Message() {}
+
+func (*AttachRequest_Credentials) isAttachRequest_Message() {}
+
+// AttachResponse is what the scheduler says. The first message is registered. In a cluster with a secret the scheduler's
+// header serac-challenge has a random text, part of the audience of all messages of the stream, and every message is sealed.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -162,6 +196,8 @@ type AttachResponse struct {
 	//	*AttachResponse_LaunchPart
 	//	*AttachResponse_Cancel
 	//	*AttachResponse_JobEnd
+	//	*AttachResponse_Sealed
+	//	*AttachResponse_Credentials
 	Message       isAttachResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -249,6 +285,24 @@ func (x *AttachResponse) GetJobEnd() *JobEnd {
 	return nil
 }
 
+func (x *AttachResponse) GetSealed() *Sealed {
+	if x != nil {
+		if x, ok := x.Message.(*AttachResponse_Sealed); ok {
+			return x.Sealed
+		}
+	}
+	return nil
+}
+
+func (x *AttachResponse) GetCredentials() *Credentials {
+	if x != nil {
+		if x, ok := x.Message.(*AttachResponse_Credentials); ok {
+			return x.Credentials
+		}
+	}
+	return nil
+}
+
 type isAttachResponse_Message interface {
 	isAttachResponse_Message()
 }
@@ -273,6 +327,14 @@ type AttachResponse_JobEnd struct {
 	JobEnd *JobEnd `protobuf:"bytes,5,opt,name=job_end,json=jobEnd,proto3,oneof"`
 }
 
+type AttachResponse_Sealed struct {
+	Sealed *Sealed `protobuf:"bytes,6,opt,name=sealed,proto3,oneof"`
+}
+
+type AttachResponse_Credentials struct {
+	Credentials *Credentials `protobuf:"bytes,7,opt,name=credentials,proto3,oneof"`
+}
+
 func (*AttachResponse_Registered) isAttachResponse_Message() {}
 
 func (*AttachResponse_Launch) isAttachResponse_Message() {}
@@ -282,6 +344,10 @@ func (*AttachResponse_LaunchPart) isAttachResponse_Message() {}
 func (*AttachResponse_Cancel) isAttachResponse_Message() {}
 
 func (*AttachResponse_JobEnd) isAttachResponse_Message() {}
+
+func (*AttachResponse_Sealed) isAttachResponse_Message() {}
+
+func (*AttachResponse_Credentials) isAttachResponse_Message() {}
 
 // Register introduces an executor.
 type Register struct {
@@ -624,19 +690,148 @@ func (x *JobEnd) GetJobId() string {
 	return ""
 }
 
+// CredentialsRequest asks for a table's storage configuration as it is now, for a task that runs: the vended credentials that
+// came with its fragment expire.
+type CredentialsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the executor; the answer repeats it.
+	Id   int64   `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Task *TaskId `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	// The table's key in the task's fragment.
+	Table         string `protobuf:"bytes,3,opt,name=table,proto3" json:"table,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CredentialsRequest) Reset() {
+	*x = CredentialsRequest{}
+	mi := &file_serac_v1_executor_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CredentialsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CredentialsRequest) ProtoMessage() {}
+
+func (x *CredentialsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_executor_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CredentialsRequest.ProtoReflect.Descriptor instead.
+func (*CredentialsRequest) Descriptor() ([]byte, []int) {
+	return file_serac_v1_executor_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CredentialsRequest) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *CredentialsRequest) GetTask() *TaskId {
+	if x != nil {
+		return x.Task
+	}
+	return nil
+}
+
+func (x *CredentialsRequest) GetTable() string {
+	if x != nil {
+		return x.Table
+	}
+	return ""
+}
+
+// Credentials answers a CredentialsRequest.
+type Credentials struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// As Table.file_io.
+	FileIo []byte `protobuf:"bytes,2,opt,name=file_io,json=fileIo,proto3" json:"file_io,omitempty"`
+	// Set when there are none.
+	Failure       *Failure `protobuf:"bytes,3,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Credentials) Reset() {
+	*x = Credentials{}
+	mi := &file_serac_v1_executor_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Credentials) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Credentials) ProtoMessage() {}
+
+func (x *Credentials) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_executor_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Credentials.ProtoReflect.Descriptor instead.
+func (*Credentials) Descriptor() ([]byte, []int) {
+	return file_serac_v1_executor_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Credentials) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Credentials) GetFileIo() []byte {
+	if x != nil {
+		return x.FileIo
+	}
+	return nil
+}
+
+func (x *Credentials) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
 var File_serac_v1_executor_proto protoreflect.FileDescriptor
 
 const file_serac_v1_executor_proto_rawDesc = "" +
 	"\n" +
-	"\x17serac/v1/executor.proto\x12\bserac.v1\x1a\x13serac/v1/task.proto\"\x97\x02\n" +
+	"\x17serac/v1/executor.proto\x12\bserac.v1\x1a\x13serac/v1/seal.proto\x1a\x13serac/v1/task.proto\"\x85\x03\n" +
 	"\rAttachRequest\x120\n" +
 	"\bregister\x18\x01 \x01(\v2\x12.serac.v1.RegisterH\x00R\bregister\x123\n" +
 	"\theartbeat\x18\x02 \x01(\v2\x13.serac.v1.HeartbeatH\x00R\theartbeat\x12.\n" +
 	"\x06status\x18\x03 \x01(\v2\x14.serac.v1.TaskStatusH\x00R\x06status\x12;\n" +
 	"\vstatus_part\x18\x04 \x01(\v2\x18.serac.v1.TaskStatusPartH\x00R\n" +
 	"statusPart\x12'\n" +
-	"\x05drain\x18\x05 \x01(\v2\x0f.serac.v1.DrainH\x00R\x05drainB\t\n" +
-	"\amessage\"\x9d\x02\n" +
+	"\x05drain\x18\x05 \x01(\v2\x0f.serac.v1.DrainH\x00R\x05drain\x12*\n" +
+	"\x06sealed\x18\x06 \x01(\v2\x10.serac.v1.SealedH\x00R\x06sealed\x12@\n" +
+	"\vcredentials\x18\a \x01(\v2\x1c.serac.v1.CredentialsRequestH\x00R\vcredentialsB\t\n" +
+	"\amessage\"\x84\x03\n" +
 	"\x0eAttachResponse\x126\n" +
 	"\n" +
 	"registered\x18\x01 \x01(\v2\x14.serac.v1.RegisteredH\x00R\n" +
@@ -645,7 +840,9 @@ const file_serac_v1_executor_proto_rawDesc = "" +
 	"\vlaunch_part\x18\x03 \x01(\v2\x18.serac.v1.TaskLaunchPartH\x00R\n" +
 	"launchPart\x12.\n" +
 	"\x06cancel\x18\x04 \x01(\v2\x14.serac.v1.TaskCancelH\x00R\x06cancel\x12+\n" +
-	"\ajob_end\x18\x05 \x01(\v2\x10.serac.v1.JobEndH\x00R\x06jobEndB\t\n" +
+	"\ajob_end\x18\x05 \x01(\v2\x10.serac.v1.JobEndH\x00R\x06jobEnd\x12*\n" +
+	"\x06sealed\x18\x06 \x01(\v2\x10.serac.v1.SealedH\x00R\x06sealed\x129\n" +
+	"\vcredentials\x18\a \x01(\v2\x15.serac.v1.CredentialsH\x00R\vcredentialsB\t\n" +
 	"\amessage\"\xde\x01\n" +
 	"\bRegister\x12\x1f\n" +
 	"\vexecutor_id\x18\x01 \x01(\tR\n" +
@@ -673,7 +870,15 @@ const file_serac_v1_executor_proto_rawDesc = "" +
 	"TaskCancel\x12 \n" +
 	"\x02id\x18\x01 \x01(\v2\x10.serac.v1.TaskIdR\x02id\"\x1f\n" +
 	"\x06JobEnd\x12\x15\n" +
-	"\x06job_id\x18\x01 \x01(\tR\x05jobId2S\n" +
+	"\x06job_id\x18\x01 \x01(\tR\x05jobId\"`\n" +
+	"\x12CredentialsRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12$\n" +
+	"\x04task\x18\x02 \x01(\v2\x10.serac.v1.TaskIdR\x04task\x12\x14\n" +
+	"\x05table\x18\x03 \x01(\tR\x05table\"c\n" +
+	"\vCredentials\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x17\n" +
+	"\afile_io\x18\x02 \x01(\fR\x06fileIo\x12+\n" +
+	"\afailure\x18\x03 \x01(\v2\x11.serac.v1.FailureR\afailure2S\n" +
 	"\x10SchedulerService\x12?\n" +
 	"\x06Attach\x12\x17.serac.v1.AttachRequest\x1a\x18.serac.v1.AttachResponse(\x010\x01B1Z/github.com/seracdb/serac/proto/serac/v1;seracv1b\x06proto3"
 
@@ -689,42 +894,52 @@ func file_serac_v1_executor_proto_rawDescGZIP() []byte {
 	return file_serac_v1_executor_proto_rawDescData
 }
 
-var file_serac_v1_executor_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_serac_v1_executor_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_serac_v1_executor_proto_goTypes = []any{
-	(*AttachRequest)(nil),  // 0: serac.v1.AttachRequest
-	(*AttachResponse)(nil), // 1: serac.v1.AttachResponse
-	(*Register)(nil),       // 2: serac.v1.Register
-	(*Registered)(nil),     // 3: serac.v1.Registered
-	(*Heartbeat)(nil),      // 4: serac.v1.Heartbeat
-	(*Drain)(nil),          // 5: serac.v1.Drain
-	(*TaskCancel)(nil),     // 6: serac.v1.TaskCancel
-	(*JobEnd)(nil),         // 7: serac.v1.JobEnd
-	(*TaskStatus)(nil),     // 8: serac.v1.TaskStatus
-	(*TaskStatusPart)(nil), // 9: serac.v1.TaskStatusPart
-	(*TaskLaunch)(nil),     // 10: serac.v1.TaskLaunch
-	(*TaskLaunchPart)(nil), // 11: serac.v1.TaskLaunchPart
-	(*TaskId)(nil),         // 12: serac.v1.TaskId
+	(*AttachRequest)(nil),      // 0: serac.v1.AttachRequest
+	(*AttachResponse)(nil),     // 1: serac.v1.AttachResponse
+	(*Register)(nil),           // 2: serac.v1.Register
+	(*Registered)(nil),         // 3: serac.v1.Registered
+	(*Heartbeat)(nil),          // 4: serac.v1.Heartbeat
+	(*Drain)(nil),              // 5: serac.v1.Drain
+	(*TaskCancel)(nil),         // 6: serac.v1.TaskCancel
+	(*JobEnd)(nil),             // 7: serac.v1.JobEnd
+	(*CredentialsRequest)(nil), // 8: serac.v1.CredentialsRequest
+	(*Credentials)(nil),        // 9: serac.v1.Credentials
+	(*TaskStatus)(nil),         // 10: serac.v1.TaskStatus
+	(*TaskStatusPart)(nil),     // 11: serac.v1.TaskStatusPart
+	(*Sealed)(nil),             // 12: serac.v1.Sealed
+	(*TaskLaunch)(nil),         // 13: serac.v1.TaskLaunch
+	(*TaskLaunchPart)(nil),     // 14: serac.v1.TaskLaunchPart
+	(*TaskId)(nil),             // 15: serac.v1.TaskId
+	(*Failure)(nil),            // 16: serac.v1.Failure
 }
 var file_serac_v1_executor_proto_depIdxs = []int32{
 	2,  // 0: serac.v1.AttachRequest.register:type_name -> serac.v1.Register
 	4,  // 1: serac.v1.AttachRequest.heartbeat:type_name -> serac.v1.Heartbeat
-	8,  // 2: serac.v1.AttachRequest.status:type_name -> serac.v1.TaskStatus
-	9,  // 3: serac.v1.AttachRequest.status_part:type_name -> serac.v1.TaskStatusPart
+	10, // 2: serac.v1.AttachRequest.status:type_name -> serac.v1.TaskStatus
+	11, // 3: serac.v1.AttachRequest.status_part:type_name -> serac.v1.TaskStatusPart
 	5,  // 4: serac.v1.AttachRequest.drain:type_name -> serac.v1.Drain
-	3,  // 5: serac.v1.AttachResponse.registered:type_name -> serac.v1.Registered
-	10, // 6: serac.v1.AttachResponse.launch:type_name -> serac.v1.TaskLaunch
-	11, // 7: serac.v1.AttachResponse.launch_part:type_name -> serac.v1.TaskLaunchPart
-	6,  // 8: serac.v1.AttachResponse.cancel:type_name -> serac.v1.TaskCancel
-	7,  // 9: serac.v1.AttachResponse.job_end:type_name -> serac.v1.JobEnd
-	8,  // 10: serac.v1.Heartbeat.running:type_name -> serac.v1.TaskStatus
-	12, // 11: serac.v1.TaskCancel.id:type_name -> serac.v1.TaskId
-	0,  // 12: serac.v1.SchedulerService.Attach:input_type -> serac.v1.AttachRequest
-	1,  // 13: serac.v1.SchedulerService.Attach:output_type -> serac.v1.AttachResponse
-	13, // [13:14] is the sub-list for method output_type
-	12, // [12:13] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	12, // 5: serac.v1.AttachRequest.sealed:type_name -> serac.v1.Sealed
+	8,  // 6: serac.v1.AttachRequest.credentials:type_name -> serac.v1.CredentialsRequest
+	3,  // 7: serac.v1.AttachResponse.registered:type_name -> serac.v1.Registered
+	13, // 8: serac.v1.AttachResponse.launch:type_name -> serac.v1.TaskLaunch
+	14, // 9: serac.v1.AttachResponse.launch_part:type_name -> serac.v1.TaskLaunchPart
+	6,  // 10: serac.v1.AttachResponse.cancel:type_name -> serac.v1.TaskCancel
+	7,  // 11: serac.v1.AttachResponse.job_end:type_name -> serac.v1.JobEnd
+	12, // 12: serac.v1.AttachResponse.sealed:type_name -> serac.v1.Sealed
+	9,  // 13: serac.v1.AttachResponse.credentials:type_name -> serac.v1.Credentials
+	10, // 14: serac.v1.Heartbeat.running:type_name -> serac.v1.TaskStatus
+	15, // 15: serac.v1.TaskCancel.id:type_name -> serac.v1.TaskId
+	15, // 16: serac.v1.CredentialsRequest.task:type_name -> serac.v1.TaskId
+	16, // 17: serac.v1.Credentials.failure:type_name -> serac.v1.Failure
+	0,  // 18: serac.v1.SchedulerService.Attach:input_type -> serac.v1.AttachRequest
+	1,  // 19: serac.v1.SchedulerService.Attach:output_type -> serac.v1.AttachResponse
+	19, // [19:20] is the sub-list for method output_type
+	18, // [18:19] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_executor_proto_init() }
@@ -732,6 +947,7 @@ func file_serac_v1_executor_proto_init() {
 	if File_serac_v1_executor_proto != nil {
 		return
 	}
+	file_serac_v1_seal_proto_init()
 	file_serac_v1_task_proto_init()
 	file_serac_v1_executor_proto_msgTypes[0].OneofWrappers = []any{
 		(*AttachRequest_Register)(nil),
@@ -739,6 +955,8 @@ func file_serac_v1_executor_proto_init() {
 		(*AttachRequest_Status)(nil),
 		(*AttachRequest_StatusPart)(nil),
 		(*AttachRequest_Drain)(nil),
+		(*AttachRequest_Sealed)(nil),
+		(*AttachRequest_Credentials)(nil),
 	}
 	file_serac_v1_executor_proto_msgTypes[1].OneofWrappers = []any{
 		(*AttachResponse_Registered)(nil),
@@ -746,6 +964,8 @@ func file_serac_v1_executor_proto_init() {
 		(*AttachResponse_LaunchPart)(nil),
 		(*AttachResponse_Cancel)(nil),
 		(*AttachResponse_JobEnd)(nil),
+		(*AttachResponse_Sealed)(nil),
+		(*AttachResponse_Credentials)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -753,7 +973,7 @@ func file_serac_v1_executor_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_executor_proto_rawDesc), len(file_serac_v1_executor_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1173,6 +1173,7 @@ type FlightTicket struct {
 	//
 	//	*FlightTicket_Result
 	//	*FlightTicket_Shuffle
+	//	*FlightTicket_Sealed
 	Ticket        isFlightTicket_Ticket `protobuf_oneof:"ticket"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1233,6 +1234,15 @@ func (x *FlightTicket) GetShuffle() *ShuffleFile {
 	return nil
 }
 
+func (x *FlightTicket) GetSealed() *Sealed {
+	if x != nil {
+		if x, ok := x.Ticket.(*FlightTicket_Sealed); ok {
+			return x.Sealed
+		}
+	}
+	return nil
+}
+
 type isFlightTicket_Ticket interface {
 	isFlightTicket_Ticket()
 }
@@ -1249,15 +1259,22 @@ type FlightTicket_Shuffle struct {
 	Shuffle *ShuffleFile `protobuf:"bytes,2,opt,name=shuffle,proto3,oneof"`
 }
 
+type FlightTicket_Sealed struct {
+	// A FlightTicket of the other kinds, in a cluster with a secret.
+	Sealed *Sealed `protobuf:"bytes,3,opt,name=sealed,proto3,oneof"`
+}
+
 func (*FlightTicket_Result) isFlightTicket_Ticket() {}
 
 func (*FlightTicket_Shuffle) isFlightTicket_Ticket() {}
+
+func (*FlightTicket_Sealed) isFlightTicket_Ticket() {}
 
 var File_serac_v1_task_proto protoreflect.FileDescriptor
 
 const file_serac_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x13serac/v1/task.proto\x12\bserac.v1\x1a\x14serac/v1/table.proto\"a\n" +
+	"\x13serac/v1/task.proto\x12\bserac.v1\x1a\x13serac/v1/seal.proto\x1a\x14serac/v1/table.proto\"a\n" +
 	"\bFragment\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12'\n" +
 	"\x06tables\x18\x02 \x03(\v2\x0f.serac.v1.TableR\x06tables\x12\x12\n" +
@@ -1346,10 +1363,11 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\aFailure\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.serac.v1.FailureKindR\x04kind\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x128\n" +
-	"\fshuffle_file\x18\x03 \x01(\v2\x15.serac.v1.ShuffleFileR\vshuffleFile\"w\n" +
+	"\fshuffle_file\x18\x03 \x01(\v2\x15.serac.v1.ShuffleFileR\vshuffleFile\"\xa3\x01\n" +
 	"\fFlightTicket\x12*\n" +
 	"\x06result\x18\x01 \x01(\v2\x10.serac.v1.TaskIdH\x00R\x06result\x121\n" +
-	"\ashuffle\x18\x02 \x01(\v2\x15.serac.v1.ShuffleFileH\x00R\ashuffleB\b\n" +
+	"\ashuffle\x18\x02 \x01(\v2\x15.serac.v1.ShuffleFileH\x00R\ashuffle\x12*\n" +
+	"\x06sealed\x18\x03 \x01(\v2\x10.serac.v1.SealedH\x00R\x06sealedB\b\n" +
 	"\x06ticket*\x89\x01\n" +
 	"\tTaskState\x12\x1a\n" +
 	"\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -1404,6 +1422,7 @@ var file_serac_v1_task_proto_goTypes = []any{
 	(*Table)(nil),          // 17: serac.v1.Table
 	(*FileGroup)(nil),      // 18: serac.v1.FileGroup
 	(*DataFile)(nil),       // 19: serac.v1.DataFile
+	(*Sealed)(nil),         // 20: serac.v1.Sealed
 }
 var file_serac_v1_task_proto_depIdxs = []int32{
 	17, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
@@ -1432,11 +1451,12 @@ var file_serac_v1_task_proto_depIdxs = []int32{
 	7,  // 23: serac.v1.Failure.shuffle_file:type_name -> serac.v1.ShuffleFile
 	3,  // 24: serac.v1.FlightTicket.result:type_name -> serac.v1.TaskId
 	7,  // 25: serac.v1.FlightTicket.shuffle:type_name -> serac.v1.ShuffleFile
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	20, // 26: serac.v1.FlightTicket.sealed:type_name -> serac.v1.Sealed
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_task_proto_init() }
@@ -1444,6 +1464,7 @@ func file_serac_v1_task_proto_init() {
 	if File_serac_v1_task_proto != nil {
 		return
 	}
+	file_serac_v1_seal_proto_init()
 	file_serac_v1_table_proto_init()
 	file_serac_v1_task_proto_msgTypes[2].OneofWrappers = []any{
 		(*LeafAssignment_Files)(nil),
@@ -1454,6 +1475,7 @@ func file_serac_v1_task_proto_init() {
 	file_serac_v1_task_proto_msgTypes[13].OneofWrappers = []any{
 		(*FlightTicket_Result)(nil),
 		(*FlightTicket_Shuffle)(nil),
+		(*FlightTicket_Sealed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
