@@ -14,7 +14,9 @@ BUF     := $(TOOL) buf
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI         := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
 
-# What buf compares the wire messages with. The first commit has nothing before it.
+# What buf compares the wire messages with: those of the latest release, and of the commit before. (The first commit has
+# nothing before it.)
+BASELINE := proto/baseline.binpb
 BASE ?= $(shell git rev-parse --verify --quiet HEAD~1 2>/dev/null)
 
 # The scale factors of `make run` and of `make bench`.
@@ -41,15 +43,27 @@ test: build ## Run the tests
 .PHONY: test-all
 test-all: build ## Run the tests, also those that take long or need other programs (TPC-H's published answers, PyIceberg)
 	SERAC_TEST_BINARY=$(CURDIR)/bin/serac SERAC_TEST_ALL=1 $(GO) test $(TAGS) $(LDFLAGS) -timeout 120m ./...
+	$(GO) test $(TAGS) $(LDFLAGS) -race -timeout 60m ./codec/... ./wire/...
 
 .PHONY: bench
 bench: build ## Measure Serac against DuckDB alone, as ratios
 	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 60m -run '^$$' -bench . -benchtime 1x ./tests/bench -sf $(BENCH_SF)
 
+# Each fuzz target, as package/target. A test (tests/house) holds the list against the code.
+FUZZTIME ?= 1m
+FUZZ := \
+	codec/FuzzDecodeFragment codec/FuzzPlanMessage \
+	wire/FuzzTable wire/FuzzStorage wire/FuzzFailure wire/FuzzFileGroup \
+	executor/task/FuzzLeafAssignment executor/flight/FuzzFlightTicket executor/FuzzAttachResponse \
+	scheduler/cluster/FuzzAttachRequest scheduler/cluster/FuzzTaskStatus \
+	iceberg/commit/FuzzDataFile iceberg/read/FuzzFileGroup \
+	plan/FuzzParseType \
+	scheduler/sql/FuzzParse scheduler/sql/FuzzSplit scheduler/sql/FuzzBindParameters
+
 .PHONY: fuzz
-fuzz: ## Fuzz the SQL front end for a minute each
-	for target in FuzzParse FuzzSplit FuzzBindParameters; do \
-		$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime 1m ./scheduler/sql || exit 1; done
+fuzz: ## Fuzz all that is read from outside, FUZZTIME each (FUZZTIME=10m; FUZZ=codec/FuzzPlanMessage for one)
+	for target in $(FUZZ); do \
+		$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -fuzz "^$${target##*/}$$" -fuzztime $(FUZZTIME) -parallel 1 ./$${target%/*} || exit 1; done
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## Format the Go code
@@ -78,12 +92,17 @@ proto: ## Generate the Go code of the wire messages
 .PHONY: proto-check
 proto-check: ## Check that the wire messages are in order and their Go code is current
 	$(BUF) lint
+	$(BUF) breaking --against $(BASELINE)
 	@generated=$$(mktemp -d) && $(BUF) generate -o "$$generated" && \
 		diff -r -x '*.proto' -x doc.go proto "$$generated/proto"; status=$$?; rm -rf "$$generated"; \
 		test $$status = 0 || { echo "the generated code is not current: make proto"; exit 1; }
 ifneq ($(BASE),)
 	$(BUF) breaking --against '.git#ref=$(BASE)'
 endif
+
+.PHONY: proto-baseline
+proto-baseline: ## Note the wire messages of a release, which later ones must stay compatible with
+	$(BUF) build --exclude-source-info -o $(BASELINE)
 
 .PHONY: ci
 ci: proto-check fmt-check vet lint test ## Everything that must pass before a change lands

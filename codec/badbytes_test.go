@@ -93,13 +93,6 @@ func TestFlippedBitsNeverPanic(t *testing.T) {
 	}
 }
 
-func FuzzDecodeFragment(f *testing.F) {
-	for _, b := range bytesOfEach(f) {
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) { reencodes(t, b) })
-}
-
 // TestFieldsOfNewerVersionsAreRefused adds a field that no version knows to every message of a fragment, one at a time.
 func TestFieldsOfNewerVersionsAreRefused(t *testing.T) {
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 19_000_000, protowire.VarintType), 1)

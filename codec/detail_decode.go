@@ -75,6 +75,9 @@ func (d *decoder) extension(detail *anypb.Any, nodes []plan.Node, in []plan.Sche
 	if !ok {
 		return nil, fmt.Errorf("node %q is not known", messageName(detail))
 	}
+	if err := checkVersion(detail); err != nil {
+		return nil, err
+	}
 	if r.inputs != anyNumber && len(nodes) != r.inputs {
 		return nil, fmt.Errorf("it has %d inputs, not %d", len(nodes), r.inputs)
 	}

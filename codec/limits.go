@@ -3,7 +3,6 @@ package codec
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -37,7 +36,7 @@ var (
 )
 
 // parse unmarshals a message and refuses fields that this version does not know, in it and below: they were set because
-// they matter. Messages inside google.protobuf.Any and bytes are parsed, and looked at, where they are used.
+// they matter, unless they are hints. Messages inside google.protobuf.Any and bytes are parsed, and looked at, where they are used.
 func parse(b []byte, m proto.Message) error {
 	if err := unmarshal.Unmarshal(b, m); err != nil {
 		return fmt.Errorf("parse %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
@@ -46,11 +45,7 @@ func parse(b []byte, m proto.Message) error {
 }
 
 func refuseUnknown(m protoreflect.Message) error {
-	if unknown := m.GetUnknown(); len(unknown) > 0 {
-		number := protoreflect.FieldNumber(0)
-		if n, _, length := protowire.ConsumeField(unknown); length > 0 {
-			number = n
-		}
+	if number, matters := firstThatMatters(m); matters {
 		return fmt.Errorf("%s has field %d, which this version does not know", m.Descriptor().FullName(), number)
 	}
 	var err error

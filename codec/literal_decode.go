@@ -5,13 +5,10 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	pb "github.com/substrait-io/substrait-protobuf/go/substraitpb"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // literal is a constant's value and type.
@@ -267,20 +264,6 @@ func scalarOf(m *pb.Expression_Literal_UserDefined, t plan.Type) (*seracv1.Scala
 		return nil, fmt.Errorf("literal of type %s: %w", t, err)
 	}
 	return s, nil
-}
-
-// unpack parses the message in an Any, which must be of m's kind.
-func unpack(any *anypb.Any, m proto.Message) error {
-	if got, want := messageName(any), string(m.ProtoReflect().Descriptor().FullName()); got != want {
-		return fmt.Errorf("message %q where %s belongs", got, want)
-	}
-	return parse(any.GetValue(), m)
-}
-
-// messageName is the full name of the message in an Any.
-func messageName(any *anypb.Any) string {
-	url := any.GetTypeUrl()
-	return url[strings.LastIndexByte(url, '/')+1:]
 }
 
 // bigOf reads big-endian two's complement.

@@ -8,8 +8,6 @@ import (
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	pb "github.com/substrait-io/substrait-protobuf/go/substraitpb"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // typeDoubleFloat is the type of a FLOAT literal whose value the plan holds as a double that no float equals (0.1, say, as
@@ -315,15 +313,4 @@ func userLiteral(anchor uint32, params []*pb.Type_Parameter, parts []*pb.Express
 		u.Val = &pb.Expression_Literal_UserDefined_Value{Value: value}
 	}
 	return &pb.Expression_Literal{LiteralType: &pb.Expression_Literal_UserDefined_{UserDefined: u}}, nil
-}
-
-const typeURLPrefix = "type.googleapis.com/"
-
-// packed is a message in an Any, always the same bytes.
-func packed(m proto.Message) (*anypb.Any, error) {
-	value, err := marshal.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("serialize %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
-	}
-	return &anypb.Any{TypeUrl: typeURLPrefix + string(m.ProtoReflect().Descriptor().FullName()), Value: value}, nil
 }

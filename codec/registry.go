@@ -9,7 +9,6 @@ import (
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Extension is the codec of one extension node: of another table format, or of an engine builder. It is found by the full
@@ -99,16 +98,13 @@ func (r *Registry) Compare(names []string) error {
 
 const ownPackage = "serac.v1."
 
-// ownMessages are the messages of plan.proto, at the version of the fragment.
+// ownMessages are the messages of plan.proto, each at its version, and the fragment that they stand in.
 func ownMessages() []string {
-	var names []string
+	names := []string{fmt.Sprintf("%sFragment@%d", ownPackage, fragmentVersion)}
 	messages := seracv1.File_serac_v1_plan_proto.Messages()
 	for i := range messages.Len() {
-		names = append(names, versioned(messages.Get(i)))
+		name := string(messages.Get(i).FullName())
+		names = append(names, fmt.Sprintf("%s@%d", name, currentVersion(name)))
 	}
 	return names
-}
-
-func versioned(m protoreflect.MessageDescriptor) string {
-	return fmt.Sprintf("%s@%d", m.FullName(), fragmentVersion)
 }

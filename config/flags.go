@@ -36,7 +36,7 @@ func (f *flagValue) String() string {
 		return f.key.Default
 	}
 	if f.key.Type == "secret" {
-		return "***"
+		return "<redacted>"
 	}
 	return f.text
 }

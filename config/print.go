@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Write prints the configuration as TOML, secrets as ***.
+// Write prints the configuration as TOML, secrets as <redacted>.
 func (c *Config) Write(w io.Writer) error {
 	var b strings.Builder
 	for i, s := range sections() {

@@ -7,20 +7,33 @@ import (
 )
 
 // Secret is a value that never prints: every form of printing shows only whether it is set. Reveal gives it out.
-type Secret struct{ value string }
+//
+// The value sits behind a pointer, so that also reflection over an unexported field of this type, which cannot call our
+// methods, prints an address at most.
+type Secret struct{ value *string }
 
 // NewSecret hides a value.
-func NewSecret(value string) Secret { return Secret{value} }
+func NewSecret(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	return Secret{&value}
+}
 
 // Reveal returns the value, for the one place that needs it.
-func (s Secret) Reveal() string { return s.value }
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
 
 // String shows whether the secret is set.
 func (s Secret) String() string {
-	if s.value == "" {
+	if s.value == nil {
 		return ""
 	}
-	return "***"
+	return "<redacted>"
 }
 
 // GoString is String, quoted.

@@ -103,3 +103,23 @@ func TestFingerprintsTellConfigurationsApart(t *testing.T) {
 		require.Equal(t, sum, NewFileIO(m).Fingerprint())
 	}
 }
+
+// A FileIO prints no secret, in any format, alone or in what holds it.
+func TestRule6FileIOPrintsNoSecret(t *testing.T) {
+	f := secretFileIO()
+	w := &Table{Key: "k", Identifier: []string{"c", "t"}, MetadataLocation: "l", FormatVersion: 2, FileIO: f}
+	hidden := struct{ unexported FileIO }{f}
+	for _, v := range []any{f, &f, w, *w, []FileIO{f}, map[string]FileIO{"x": f}, hidden, &hidden, w.Proto(), fmt.Errorf("open: %v", f)} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%T"} {
+			require.NotContains(t, fmt.Sprintf(verb, v), mark, "%T by %s", v, verb)
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("", "v", v)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("", "v", v)
+		require.NotContains(t, log.String(), mark, "%T", v)
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NotContains(t, string(b), mark, "%T", v)
+	}
+	require.Contains(t, fmt.Sprint(f), "s3.secret-access-key:<redacted>", "names show")
+}

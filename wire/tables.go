@@ -61,8 +61,8 @@ func (c *Tables) Rebuild(ctx context.Context, t *Table) (*table.Table, error) {
 		return nil, fmt.Errorf("rebuild table %s: metadata at %s has format version %d, the plan was made for %d", t.Key,
 			t.MetadataLocation, metadata.Version(), t.FormatVersion)
 	}
-	if key := metadata.Properties()["encryption.key-id"]; key != "" {
-		return nil, fmt.Errorf("rebuild table %s: it is encrypted, and executors have no key service", t.Key)
+	if err := CheckKeyService(metadata); err != nil {
+		return nil, fmt.Errorf("rebuild table %s: %w", t.Key, err)
 	}
 	open := func(ctx context.Context) (icebergio.IO, error) {
 		io, err := c.opener.Open(ctx, t.FileIO, t.MetadataLocation)

@@ -184,6 +184,12 @@ func newSuite(o Options) (*suite, error) {
 	return &suite{o}, nil
 }
 
+// Validate says what is wrong with the options themselves; Run calls it.
+func Validate(o Options) error {
+	_, err := newSuite(o)
+	return err
+}
+
 // tables are those that a case is encoded with.
 func (s *suite) tables(c Case) []*wire.Table {
 	return append(append([]*wire.Table(nil), s.Tables...), c.Tables...)

@@ -189,7 +189,7 @@ func (s *suite) rows(c Case) error {
 	if err != nil {
 		return fmt.Errorf("run the decoded plan: %w", err)
 	}
-	if !reflect.DeepEqual(want, got) {
+	if !reflect.DeepEqual(want, got) && difference(reflect.ValueOf(want), reflect.ValueOf(got), "rows") != "" {
 		return fmt.Errorf("the decoded plan gives %d rows, not the %d of the plan, or others", len(got), len(want))
 	}
 	return nil

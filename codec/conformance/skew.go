@@ -14,6 +14,9 @@ import (
 // unknownField is a field that no version knows; 19000 to 19999 are no field numbers of any message.
 const unknownField = 19_000_000
 
+// unknownHint is a field that no version knows and readers may ignore: the last number of the hints (plan.proto).
+const unknownHint = 1999
+
 // unknownFields adds a field that no version knows to each message of the fragment, one at a time. It must be refused: a
 // newer writer set it because it matters.
 func (s *suite) unknownFields(c Case) error {
@@ -56,7 +59,48 @@ func (s *suite) unknownFields(c Case) error {
 	if err := eachMessage(p.fragment.ProtoReflect(), refuse); err != nil {
 		return err
 	}
-	return eachMessage(p.plan.ProtoReflect(), refuse)
+	if err := eachMessage(p.plan.ProtoReflect(), refuse); err != nil {
+		return err
+	}
+	return s.hints(c, p)
+}
+
+// hints adds a hint that no version knows to each message that may have one: readers ignore it.
+func (s *suite) hints(c Case, p *parsed) error {
+	hint := protowire.AppendVarint(protowire.AppendTag(nil, unknownHint, protowire.VarintType), 1)
+	for _, root := range []protoreflect.Message{p.fragment.ProtoReflect(), p.plan.ProtoReflect()} {
+		err := eachMessage(root, func(m protoreflect.Message) error {
+			name := string(m.Descriptor().FullName())
+			if strings.HasPrefix(name, "substrait.") || strings.HasPrefix(name, "google.") {
+				return nil
+			}
+			pack := packOf(m)
+			m.SetUnknown(hint)
+			defer func() {
+				m.SetUnknown(nil)
+				_ = pack()
+			}()
+			if err := pack(); err != nil {
+				return err
+			}
+			b, err := p.bytes()
+			if err != nil {
+				return err
+			}
+			f, err := s.decode(b)
+			if err != nil {
+				return fmt.Errorf("a hint in %s is refused: %w", name, err)
+			}
+			if err := equal(c.Node, f.Root); err != nil {
+				return fmt.Errorf("with a hint in %s: %w", name, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // versions reads what a newer writer and what older ones wrote.
@@ -99,8 +143,18 @@ func (s *suite) newerMessage(p *parsed, any *anypb.Any, pack func() error) error
 		_ = pack()
 	}()
 	name := any.GetTypeUrl()[strings.LastIndexByte(any.GetTypeUrl(), '/')+1:]
+	if strings.HasPrefix(name, "serac.v1.") {
+		any.TypeUrl = "type.googleapis.com/v99/" + name
+		if err := pack(); err != nil {
+			return err
+		}
+		if err := s.refusesVersion(p, name, 99); err != nil {
+			return err
+		}
+		any.TypeUrl = before.GetTypeUrl()
+	}
 	if name != "serac.v1.ExtensionNode" {
-		return nil
+		return pack()
 	}
 	node := &seracv1.ExtensionNode{}
 	if err := proto.Unmarshal(any.GetValue(), node); err != nil {

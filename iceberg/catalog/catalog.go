@@ -263,6 +263,9 @@ func (c *Catalog) CreateTable(ctx context.Context, r CreateRequest) (*Table, err
 	if properties == nil {
 		properties = ice.Properties{}
 	}
+	if err := wire.CheckEncryption(properties); err != nil {
+		return nil, fmt.Errorf("create table %s: %w", c.qualified(ident), err)
+	}
 	version, err := formatVersion(properties)
 	if err != nil {
 		return nil, fmt.Errorf("create table %s: %w", c.qualified(ident), err)

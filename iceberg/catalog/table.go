@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,9 @@ type Table struct {
 }
 
 func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *table.Table) (*Table, error) {
+	if err := wire.CheckKeyService(loaded.Metadata()); err != nil {
+		return nil, fmt.Errorf("table %s: %w", c.qualified(ident), err)
+	}
 	columns, err := iceberg.Columns(loaded.Schema())
 	if err != nil {
 		return nil, err

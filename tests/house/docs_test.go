@@ -132,6 +132,23 @@ func TestDependenciesAreTheDocumentedOnes(t *testing.T) {
 	require.Equal(t, direct(t, "tools/go.mod").tools, firstColumn(tools))
 }
 
+// A fuzz target that make fuzz does not run finds nothing.
+func TestFuzzTargetsAreAllRun(t *testing.T) {
+	target := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+	makefile := read(t, "Makefile")
+	count := 0
+	sources(t, func(name, text string) {
+		if !strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, m := range target.FindAllStringSubmatch(text, -1) {
+			require.Regexp(t, `[ \t]`+regexp.QuoteMeta(filepath.Dir(name)+"/"+m[1])+`[ \n]`, makefile, "add it to FUZZ")
+			count++
+		}
+	})
+	require.Greater(t, count, 10)
+}
+
 // firstColumn is the first cells of a table, sorted, without its head.
 func firstColumn(text string) []string {
 	var cells []string

@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+)
+
+// encoded is a message as bytes.
+func encoded(t testing.TB, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	require.NoError(t, err)
+	return b
+}
+
+// inlineMetadata is a small table's metadata.
+func inlineMetadata(t testing.TB) []byte {
+	t.Helper()
+	schema := iceberg.NewSchema(0, iceberg.NestedField{ID: 1, Name: "id", Type: iceberg.PrimitiveTypes.Int64, Required: true})
+	m, err := table.NewMetadata(schema, iceberg.UnpartitionedSpec, table.UnsortedSortOrder, "/t", nil)
+	require.NoError(t, err)
+	b, err := json.Marshal(m)
+	require.NoError(t, err)
+	return b
+}
+
+// FuzzTable reads tables as they arrive, and rebuilds those whose metadata came along.
+func FuzzTable(f *testing.F) {
+	with := &Table{Key: "k", Identifier: []string{"c", "ns", "t"}, MetadataLocation: "/t/v1.json", FormatVersion: 2, FileIO: secretFileIO(), Metadata: inlineMetadata(f)}
+	f.Add(encoded(f, with.Proto()))
+	without := *with
+	without.Metadata, without.ReadOnly = nil, true
+	f.Add(encoded(f, without.Proto()))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m := &seracv1.Table{}
+		if proto.Unmarshal(b, m) != nil {
+			return
+		}
+		got, err := TableFrom(m)
+		if err != nil {
+			require.NotContains(t, err.Error(), mark)
+			return
+		}
+		again, err := TableFrom(got.Proto())
+		require.NoError(t, err, "what was read can be sent on")
+		require.Equal(t, got, again)
+		if len(got.Metadata) > 0 {
+			rebuilt, err := NewTables(TablesOptions{}).Rebuild(t.Context(), got)
+			if err == nil {
+				require.Equal(t, got.FormatVersion, rebuilt.Metadata().Version())
+			}
+		}
+	})
+}
+
+// FuzzStorage reads storage configurations, as they travel and as they are below the cover.
+func FuzzStorage(f *testing.F) {
+	plain := encoded(f, &seracv1.Storage{Properties: map[string][]byte{"s3.region": []byte("eu"), "s3.secret-access-key": []byte(mark)}})
+	f.Add(plain)
+	f.Add(cover(plain))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, covered := range [][]byte{b, cover(b)} {
+			got, err := uncoverFileIO(covered)
+			if err != nil {
+				require.NotContains(t, err.Error(), mark)
+				continue
+			}
+			again, err := uncoverFileIO(coverFileIO(got))
+			require.NoError(t, err)
+			require.Equal(t, got.Reveal(), again.Reveal())
+			for _, name := range got.Names() {
+				require.True(t, isStorageKey(name), name)
+			}
+		}
+	})
+}
+
+// FuzzFailure reads failures.
+func FuzzFailure(f *testing.F) {
+	for kind := range seracv1.FailureKind_name {
+		f.Add(encoded(f, &seracv1.Failure{Kind: seracv1.FailureKind(kind), Message: "why", ShuffleFile: &seracv1.ShuffleFile{Partition: 3}}))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m := &seracv1.Failure{}
+		if proto.Unmarshal(b, m) != nil {
+			return
+		}
+		err := ErrorFrom(m)
+		require.NotEmpty(t, err.Error())
+		kind := KindOf(err)
+		require.NotNil(t, sentinels[kind], "each kind that comes out is one that there is")
+		require.ErrorIs(t, err, sentinels[kind])
+		require.Equal(t, kind, KindOf(ErrorFrom(FailureFrom(err))), "it keeps its kind on its way")
+	})
+}
+
+// FuzzFileGroup appends groups as they come in parts.
+func FuzzFileGroup(f *testing.F) {
+	row := int64(7)
+	group := &seracv1.FileGroup{
+		Files: []*seracv1.FileScanTask{
+			{Path: "a", SizeBytes: 10, RecordCount: 1, Deletes: []int32{0, 1}, FirstRowId: &row, Constants: map[int32][]byte{1: {1}}}, {Path: "b"},
+		},
+		DeleteFiles: []*seracv1.DeleteFile{{Path: "d", Content: seracv1.DeleteFile_CONTENT_POSITION}, {Path: "e", EqualityIds: []int32{1}}},
+	}
+	f.Add(encoded(f, group), encoded(f, group))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		to, more := &seracv1.FileGroup{}, &seracv1.FileGroup{}
+		if proto.Unmarshal(a, to) != nil || proto.Unmarshal(b, more) != nil {
+			return
+		}
+		files, deletes := len(to.GetFiles()), len(to.GetDeleteFiles())
+		before := proto.CloneOf(more)
+		start := time.Now()
+		AppendFiles(to, more)
+		require.Less(t, time.Since(start), 10*time.Second)
+		require.True(t, proto.Equal(before, more), "what is appended stays as it is")
+		require.Len(t, to.GetFiles(), files+len(more.GetFiles()))
+		require.Len(t, to.GetDeleteFiles(), deletes+len(more.GetDeleteFiles()))
+		for i, file := range more.GetFiles() {
+			for j, d := range file.GetDeletes() {
+				if d >= 0 && int(d) < len(more.GetDeleteFiles()) {
+					moved := to.GetFiles()[files+i].GetDeletes()[j]
+					require.Same(t, more.GetDeleteFiles()[d], to.GetDeleteFiles()[moved])
+				}
+			}
+		}
+	})
+}
