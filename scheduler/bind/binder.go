@@ -103,6 +103,9 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	if err != nil {
 		return nil, statementError(err)
 	}
+	if err := tree.refused(); err != nil {
+		return nil, err
+	}
 	b := &binding{planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL}
 	out := &Bound{Params: tree.params()}
 	if err := p.begin(ctx, req); err != nil {

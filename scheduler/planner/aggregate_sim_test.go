@@ -79,6 +79,15 @@ func TestAveragesAreExact(t *testing.T) {
 	}
 }
 
+// Instants are averaged with the infinite ones that there are.
+func TestAveragesOfInfiniteInstants(t *testing.T) {
+	s := newSpread(t)
+	s.exec("CREATE TABLE inst AS SELECT i AS id, i % 4 AS g, CASE i % 4 WHEN 0 THEN 'infinity' WHEN 1 THEN '-infinity' WHEN 2 THEN CASE WHEN i = 6 THEN 'infinity' ELSE '2020-01-01' END ELSE '1950-06-0' || (1 + i % 9) END::TIMESTAMP AS ts FROM range(40) t(i)")
+	s.describe()
+	s.checkForEach(t, "SELECT g, avg(ts)::VARCHAR, avg(ts::TIMESTAMPTZ)::VARCHAR FROM inst %s GROUP BY g", "WHERE g IN (0, 1) AND id < 2", "WHERE g > 1", "WHERE g = 0 AND id = 8")
+	s.checkAll(t, "SELECT avg(ts)::VARCHAR FROM inst WHERE g = 3", "SELECT avg(ts) FILTER (WHERE id = 0) FROM inst")
+}
+
 // DISTINCT aggregates: few and many groups, several sets of values, filters, aggregates of the rows beside them.
 func TestDistinctAggregates(t *testing.T) {
 	s := newSpread(t)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"math"
 	"strings"
 
 	"github.com/seracdb/serac/plan"
@@ -168,7 +169,7 @@ func (s *split) average(c plan.AggregateCall) func(stateColumns) plan.Expr {
 func (s *split) averageTime(c, number plan.AggregateCall) func(stateColumns) plan.Expr {
 	total := c
 	total.Name, total.Of = "sum", hugeInt
-	total.Args = []plan.Expr{call(bigInt, "epoch_us", c.Args[0])}
+	total.Args = []plan.Expr{microsOf(c.Args[0])}
 	sum, n := s.merged(total, "sum", hugeInt), s.count(number)
 	back := map[plan.Kind]string{plan.Timestamp: "make_timestamp", plan.TimestampTZ: "make_timestamptz"}[c.Of.Kind]
 	if back == "" {
@@ -180,8 +181,31 @@ func (s *split) averageTime(c, number plan.AggregateCall) func(stateColumns) pla
 		quotient := call(hugeInt, "//", at(sum), count)
 		up := &plan.Comparison{Op: plan.Greater, Left: call(hugeInt, "%", at(sum), count), Right: castTo(call(bigInt, "//", at(n), two), hugeInt)}
 		micros := castTo(call(hugeInt, "+", quotient, castTo(up, hugeInt)), bigInt)
-		return &plan.Case{Whens: []plan.When{{Cond: positive(at(n)), Then: call(c.Of, back, micros)}}, Of: c.Of}
+		result := &plan.Case{Whens: []plan.When{{Cond: positive(at(n)), Then: call(c.Of, back, micros)}}, Of: c.Of}
+		for _, value := range []int64{math.MaxInt64, -math.MaxInt64} {
+			limit := plan.When{Cond: compare(plan.Equal, micros, &plan.Constant{Value: value, Of: bigInt}), Then: infinity(infinities[value], c.Of)}
+			result.Whens = append([]plan.When{limit}, result.Whens...)
+		}
+		return result
 	}
+}
+
+// infinities are the infinite instants as DuckDB counts them in averages.
+var infinities = map[int64]string{math.MaxInt64: "infinity", -math.MaxInt64: "-infinity"}
+
+func infinity(text string, of plan.Type) plan.Expr {
+	return castTo(&plan.Constant{Value: text, Of: plan.T(plan.Varchar)}, of)
+}
+
+// microsOf is an instant in microseconds; epoch_us has no value for infinite ones.
+func microsOf(e plan.Expr) plan.Expr {
+	out := &plan.Case{Else: call(bigInt, "epoch_us", e), Of: bigInt}
+	for _, value := range []int64{math.MaxInt64, -math.MaxInt64} {
+		out.Whens = append(out.Whens, plan.When{
+			Cond: compare(plan.Equal, e, infinity(infinities[value], e.Type())), Then: &plan.Constant{Value: value, Of: bigInt},
+		})
+	}
+	return out
 }
 
 func call(of plan.Type, name string, args ...plan.Expr) plan.Expr {

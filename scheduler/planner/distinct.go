@@ -1,13 +1,9 @@
 package planner
 
-import (
-	"reflect"
+import "github.com/seracdb/serac/plan"
 
-	"github.com/seracdb/serac/plan"
-)
-
-// distinct removes duplicates in each task, brings equal rows together and removes them again. DISTINCT ON picks a first
-// row, so its rows are brought together as they are.
+// distinct removes duplicates in each task, brings equal rows together and removes them again. The first row of a DISTINCT
+// ON is among the first ones of the tasks.
 func (d *distributor) distinct(n *plan.Distinct) (*piece, error) {
 	in, err := d.distribute(n.Input)
 	if err != nil {
@@ -24,6 +20,8 @@ func (d *distributor) distinct(n *plan.Distinct) (*piece, error) {
 	keys := n.On
 	if len(keys) == 0 {
 		keys = allColumns(in.node.Schema())
+	}
+	if !anyVolatile(keys) && !volatileKeys(n.OrderBy) {
 		in = on(in)
 	}
 	if anyVolatile(keys) { // computed again after the exchange, they would give other values than it went by
@@ -38,45 +36,6 @@ func (d *distributor) distinct(n *plan.Distinct) (*piece, error) {
 		return nil, err
 	}
 	return on(rows).note("distinct: equal rows brought together"), nil
-}
-
-// window repartitions by PARTITION BY where all calls share it; else it needs all rows in one task.
-func (d *distributor) window(n *plan.Window) (*piece, error) {
-	in, err := d.distribute(n.Input)
-	if err != nil {
-		return nil, err
-	}
-	keys := commonPartition(n.Calls)
-	if cols, plain := columnRefs(keys); !in.isSingle() && len(keys) > 0 && !(plain && in.hash != nil && containsAll(cols, in.hash)) {
-		if in, err = d.repartition(in, keys); err != nil {
-			return nil, err
-		}
-		in = in.note("window: rows repartitioned by PARTITION BY")
-	} else if len(keys) == 0 {
-		if in, err = d.gather(in); err != nil {
-			return nil, err
-		}
-	}
-	return in.over(n.WithChildren([]plan.Node{in.node})).sized(), nil
-}
-
-// commonPartition is the PARTITION BY of all calls, nil when they differ or have none.
-func commonPartition(calls []plan.WindowCall) []plan.Expr {
-	keys := calls[0].PartitionBy
-	if anyVolatile(keys) {
-		return nil
-	}
-	for _, c := range calls[1:] {
-		if len(c.PartitionBy) != len(keys) {
-			return nil
-		}
-		for i := range keys {
-			if !reflect.DeepEqual(keys[i], c.PartitionBy[i]) {
-				return nil
-			}
-		}
-	}
-	return keys
 }
 
 func allColumns(s plan.Schema) []plan.Expr {

@@ -9,10 +9,14 @@
 // spread over tasks in any way: its rows are the union over its units. Strategies (one file each) keep that true:
 //
 //	scan.go       a unit per file group
-//	aggregate.go  partial and final aggregates, or a repartition on the keys
+//	aggregate.go  partial and final aggregates, or a repartition on the keys; beside it aggregate_split.go (calls as states
+//	              that merge), aggregate_states.go and aggregate_moments.go (the states of each function),
+//	              aggregate_distinct.go (DISTINCT calls) and aggregate_sets.go (grouping sets)
 //	join.go       broadcast, replicated, or partitioned on the keys
 //	order.go      sort, top-N, limit
-//	distinct.go   DISTINCT and windows, by repartitioning
+//	distinct.go   DISTINCT and DISTINCT ON, in each task and again after repartitioning
+//	window.go     windows, by repartitioning on each PARTITION BY
+//	asof.go       ASOF joins, by their equality keys
 //	setop.go      UNION ALL side by side, the others by repartitioning
 //	delim.go      correlated subqueries: the outer rows and their distinct keys computed once, then an ordinary join
 //	cte.go        a common table expression as a stage, or as part of its only reader

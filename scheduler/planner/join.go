@@ -10,7 +10,10 @@ import (
 // kind allows it (each row of the other side must meet all of it, and rows of the small side must not appear once per
 // task); both sides partitioned on the keys; both gathered.
 func (d *distributor) join(n *plan.Join) (*piece, error) {
-	if n.AsOf || n.Positional {
+	if n.AsOf {
+		return d.asOf(n)
+	}
+	if n.Positional {
 		return d.single(n)
 	}
 	left, err := d.distribute(n.Left)

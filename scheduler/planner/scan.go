@@ -59,6 +59,9 @@ func (d *distributor) unnest(n *plan.Unnest) (*piece, error) {
 }
 
 func (d *distributor) filter(n *plan.Filter) (*piece, error) {
+	if p, ok, err := d.topOfWindow(n); ok {
+		return p, err
+	}
 	p, err := d.onInput(n, n.Input, identity)
 	if err != nil {
 		return nil, err
