@@ -183,7 +183,7 @@ func (s *split) averageTime(c, number plan.AggregateCall) func(stateColumns) pla
 		micros := castTo(call(hugeInt, "+", quotient, castTo(up, hugeInt)), bigInt)
 		result := &plan.Case{Whens: []plan.When{{Cond: positive(at(n)), Then: call(c.Of, back, micros)}}, Of: c.Of}
 		for _, value := range []int64{math.MaxInt64, -math.MaxInt64} {
-			limit := plan.When{Cond: compare(plan.Equal, micros, &plan.Constant{Value: value, Of: bigInt}), Then: infinity(infinities[value], c.Of)}
+			limit := plan.When{Cond: compare(plan.Equal, micros, &plan.Constant{Value: value, Of: bigInt}), Then: instant(infinities[value], c.Of)}
 			result.Whens = append([]plan.When{limit}, result.Whens...)
 		}
 		return result
@@ -193,19 +193,20 @@ func (s *split) averageTime(c, number plan.AggregateCall) func(stateColumns) pla
 // infinities are the infinite instants as DuckDB counts them in averages.
 var infinities = map[int64]string{math.MaxInt64: "infinity", -math.MaxInt64: "-infinity"}
 
-func infinity(text string, of plan.Type) plan.Expr {
+// instant is the constant of a text.
+func instant(text string, of plan.Type) plan.Expr {
 	return castTo(&plan.Constant{Value: text, Of: plan.T(plan.Varchar)}, of)
 }
 
 // microsOf is an instant in microseconds; epoch_us has no value for infinite ones.
 func microsOf(e plan.Expr) plan.Expr {
-	out := &plan.Case{Else: call(bigInt, "epoch_us", e), Of: bigInt}
-	for _, value := range []int64{math.MaxInt64, -math.MaxInt64} {
-		out.Whens = append(out.Whens, plan.When{
-			Cond: compare(plan.Equal, e, infinity(infinities[value], e.Type())), Then: &plan.Constant{Value: value, Of: bigInt},
-		})
-	}
-	return out
+	epoch := instant("epoch", e.Type())
+	limit := func(micros int64) plan.Expr { return &plan.Constant{Value: micros, Of: bigInt} }
+	return &plan.Case{Of: bigInt, Whens: []plan.When{
+		{Cond: call(plan.T(plan.Boolean), "isfinite", e), Then: call(bigInt, "epoch_us", e)},
+		{Cond: compare(plan.Greater, e, epoch), Then: limit(math.MaxInt64)},
+		{Cond: compare(plan.Less, e, epoch), Then: limit(-math.MaxInt64)},
+	}}
 }
 
 func call(of plan.Type, name string, args ...plan.Expr) plan.Expr {
