@@ -67,7 +67,7 @@ func (o *outbox) drain() {
 // status queues a status; a large one goes in parts.
 func (o *outbox) status(s *seracv1.TaskStatus) { o.put(split(s)...) }
 
-// split cuts the files of a status into parts that go before it, so that no message is much larger than partBytes.
+// split cuts the files and summaries of a status into parts that go before it, so that no message is much larger than partBytes.
 func split(s *seracv1.TaskStatus) []*seracv1.AttachRequest {
 	whole := func(s *seracv1.TaskStatus) *seracv1.AttachRequest {
 		return &seracv1.AttachRequest{Message: &seracv1.AttachRequest_Status{Status: s}}
@@ -96,6 +96,13 @@ func split(s *seracv1.TaskStatus) []*seracv1.AttachRequest {
 		}
 		part.ShuffleFiles = append(part.ShuffleFiles, f)
 		size += proto.Size(f)
+	}
+	for _, k := range s.GetSummaries() {
+		if n := proto.Size(k); size+n > partBytes {
+			flush()
+		}
+		part.Summaries = append(part.Summaries, k)
+		size += proto.Size(k)
 	}
 	flush()
 	return append(out, whole(&seracv1.TaskStatus{

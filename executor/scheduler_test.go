@@ -118,6 +118,7 @@ func (a *attachment) receive() error {
 				if part := a.parts[key]; part != nil {
 					m.Status.DataFiles = append(m.Status.DataFiles, part.GetDataFiles()...)
 					m.Status.ShuffleFiles = append(m.Status.ShuffleFiles, part.GetShuffleFiles()...)
+					m.Status.Summaries = append(m.Status.Summaries, part.GetSummaries()...)
 				}
 				a.statuses[key] = append(a.statuses[key], m.Status)
 			case *seracv1.AttachRequest_StatusPart:

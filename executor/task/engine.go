@@ -39,7 +39,8 @@ const maxOpenPartitions = 4096
 // Engine is the DuckDB that all tasks of an executor share. After a fault of DuckDB's own it is replaced by a new one, for
 // the old one refuses all further statements. It is safe for concurrent use.
 type Engine struct {
-	o EngineOptions
+	o       EngineOptions
+	filters *filters
 
 	mu         sync.Mutex
 	db         *duckdb.DB
@@ -52,7 +53,7 @@ var errEngineClosed = errors.New("the executor's DuckDB is closed")
 
 // OpenEngine opens DuckDB. Close it.
 func OpenEngine(ctx context.Context, o EngineOptions) (*Engine, error) {
-	e := &Engine{o: o}
+	e := &Engine{o: o, filters: newFilters()}
 	var err error
 	e.db, err = e.open(ctx)
 	return e, err
@@ -69,7 +70,7 @@ func (e *Engine) open(ctx context.Context) (*duckdb.DB, error) {
 		Sandbox:      true,
 		Settable:     settable,
 		Settings:     map[string]string{"partitioned_write_max_open_files": fmt.Sprint(maxOpenPartitions)},
-		Register:     write.Functions(),
+		Register:     append(write.Functions(), e.filters.function()),
 	})
 }
 

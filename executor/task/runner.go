@@ -141,6 +141,11 @@ func (a *attempt) run(ctx context.Context) (status *seracv1.TaskStatus, err erro
 	}
 	defer func() { err = errors.Join(err, a.conn.Close()) }()
 
+	query, forget, err := a.Engine.filters.bind(query)
+	if err != nil {
+		return nil, fmt.Errorf("join filter: %w", err)
+	}
+	defer forget()
 	fetchStart := time.Now()
 	leaves, err := a.resolve(ctx, query)
 	if err != nil {

@@ -56,6 +56,10 @@ func (a *attempt) writeShuffle(ctx context.Context, root *plan.ShuffleWrite, sql
 			return nil, fmt.Errorf("remove empty shuffle file: %w", err)
 		}
 	}
+	summaries, err := a.summarize(ctx, root, files)
+	if err != nil {
+		return nil, fmt.Errorf("summarise shuffle output: %w", err)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -63,6 +67,7 @@ func (a *attempt) writeShuffle(ctx context.Context, root *plan.ShuffleWrite, sql
 		return nil, err
 	}
 	status = a.status(seracv1.TaskState_TASK_STATE_FINISHED)
+	status.Summaries = summaries
 	for _, f := range files {
 		a.task.outputRows.Add(f.Rows)
 		a.task.outputBytes.Add(f.Bytes)

@@ -56,6 +56,9 @@ func (v Vector) Valid(i int) bool {
 	return word>>(i%64)&1 == 1
 }
 
+// AllValid says that no row is NULL, if that can be seen without looking at the rows.
+func (v Vector) AllValid() bool { return v.validity == nil }
+
 // SetNull makes row i of a result NULL.
 func (v *Vector) SetNull(i int) {
 	if v.validity == nil {
@@ -97,6 +100,21 @@ func (v Vector) Bytes(i int) []byte {
 		return unsafe.Slice(&entry.prefix[0], entry.length)
 	}
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&entry.rest)), entry.length)
+}
+
+// SameBytes says that no row of a VARCHAR or BLOB vector is NULL and all are one value, which a constant is. It may miss
+// some that are equal.
+func (v Vector) SameBytes() bool {
+	if v.validity != nil || v.n == 0 {
+		return false
+	}
+	entries := unsafe.Slice((*stringEntry)(v.data), v.n)
+	for _, e := range entries[1:] {
+		if e != entries[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // SetBytes sets row i of a VARCHAR or BLOB result. DuckDB copies the bytes; those of a VARCHAR must be UTF-8.

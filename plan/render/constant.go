@@ -157,13 +157,13 @@ func stringLiteral(s string) string {
 }
 
 func blobLiteral(b []byte) string {
-	var s strings.Builder
-	s.WriteByte('\'')
+	const digits = "0123456789ABCDEF"
+	s := make([]byte, 0, 4*len(b)+2) // a join filter has half a million bytes
+	s = append(s, '\'')
 	for _, c := range b {
-		fmt.Fprintf(&s, `\x%02X`, c)
+		s = append(s, '\\', 'x', digits[c>>4], digits[c&15])
 	}
-	s.WriteByte('\'')
-	return s.String()
+	return string(append(s, '\''))
 }
 
 func floatText(f float64, bits int) string {
