@@ -117,7 +117,10 @@ func (r *Run) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		switch s, ready, wait := q.ready(r.c.o); {
 		case q.current == len(q.tasks):
 			r.mu.Unlock()
-			return nil, r.last(ctx)
+			if err := r.last(ctx, changed); err != nil {
+				return nil, err
+			}
+			continue
 		case s == nil:
 			r.mu.Unlock()
 		case ready && !s.delivering && !s.ended:
@@ -186,15 +189,22 @@ func (r *Run) deliver(s *stream) {
 	r.mu.Unlock()
 }
 
-// last waits for the job's end when all rows have gone out.
-func (r *Run) last(ctx context.Context) error {
+// last waits for the job's end when all rows have gone out that tasks are known of; nil when something changed before.
+func (r *Run) last(ctx context.Context, changed <-chan struct{}) error {
 	select {
+	case <-changed:
+		return nil
 	case <-r.done:
 	case <-ctx.Done():
 		return fmt.Errorf("end of job %s: %w", r.spec.ID, ctx.Err())
 	}
 	if r.err != nil {
 		return r.err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.results.current < len(r.results.tasks) {
+		return nil
 	}
 	r.stopWatching()
 	return io.EOF

@@ -51,6 +51,12 @@ type world struct {
 	received  map[AttemptID]bool // result attempts whose rows all arrived while they were current
 	made      map[AttemptID]*simulated
 	delivered map[taskKey]bool // result tasks of which rows went to the client
+
+	toCome  []Stage              // stages of an open job that have not been added
+	open    bool                 // the last of them has not
+	tasks   map[plan.StageID]int // how many tasks each stage has
+	sized   map[plan.StageID]bool
+	results []plan.StageID // told of by ResultTasks
 }
 
 type taskKey struct {
@@ -73,36 +79,86 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t: t, rng: rand.New(rand.NewPCG(seed, 0)), seed: seed,
 		alive: map[string]bool{}, attempts: map[AttemptID]*simulated{},
 		slots: map[AttemptID]bool{}, made: map[AttemptID]*simulated{}, written: map[string]bool{}, deleted: map[string]bool{}, committed: map[string]bool{}, received: map[AttemptID]bool{},
-		delivered: map[taskKey]bool{},
+		delivered: map[taskKey]bool{}, tasks: map[plan.StageID]int{}, sized: map[plan.StageID]bool{},
 	}
 	spec := &Spec{ID: "j", MaxAttempts: w.rng.IntN(6), MaxResubmissions: w.rng.IntN(6)}
 	n := 1 + w.rng.IntN(5)
+	var stages []Stage
 	for i := range n {
-		st := Stage{ID: plan.StageID(10 * (i + 1)), Sink: Shuffle, Tasks: make([]Task, w.rng.IntN(4)), Indeterminate: w.rng.IntN(3) == 0}
-		if i == n-1 {
-			st.Sink = []Sink{Result, Write}[w.rng.IntN(2)]
-		}
-		for j := range i {
-			in := spec.Stages[j]
-			if in.Sink != Shuffle || w.rng.IntN(3) == 0 && j != i-1 {
-				continue
-			}
-			st.Inputs = append(st.Inputs, in.ID)
-			for k := range st.Tasks {
-				need := ShuffleNeed{Leaf: plan.LeafID(j), Stage: in.ID}
-				if w.rng.IntN(2) == 0 {
-					need.Partitions = []int32{int32(k)}
-				}
-				st.Tasks[k].Shuffle = append(st.Tasks[k].Shuffle, need)
-			}
-		}
-		spec.Stages = append(spec.Stages, st)
+		stages = append(stages, w.newStage(stages, i == n-1))
+	}
+	spec.Stages = stages
+	if w.open = w.rng.IntN(2) == 0; w.open {
+		now := w.rng.IntN(n + 1)
+		spec.Open, spec.Stages, w.toCome = true, stages[:now], stages[now:]
 	}
 	m, err := New(spec)
 	require.NoError(t, err)
 	w.m = m
 	w.actions(m.Start())
 	return w
+}
+
+// newStage makes a stage that may read those before it; its tasks are known at once or decided late.
+func (w *world) newStage(before []Stage, last bool) Stage {
+	st := Stage{ID: plan.StageID(10 * (len(before) + 1)), Sink: Shuffle, Indeterminate: w.rng.IntN(3) == 0}
+	if last {
+		st.Sink = []Sink{Result, Write}[w.rng.IntN(2)]
+	}
+	tasks := make([]Task, w.rng.IntN(4))
+	w.tasks[st.ID] = len(tasks)
+	for j, in := range before {
+		if w.rng.IntN(3) == 0 && j != len(before)-1 {
+			continue
+		}
+		st.Inputs = append(st.Inputs, in.ID)
+		for k := range tasks {
+			need := ShuffleNeed{Leaf: plan.LeafID(j), Stage: in.ID}
+			if w.rng.IntN(2) == 0 {
+				need.Partitions = []int32{int32(k)}
+			}
+			if w.rng.IntN(3) == 0 {
+				from := w.rng.IntN(w.tasks[in.ID] + 1)
+				need.Producers = &Range{int32(from), int32(from + w.rng.IntN(w.tasks[in.ID]+1-from))}
+			}
+			tasks[k].Shuffle = append(tasks[k].Shuffle, need)
+		}
+	}
+	if w.rng.IntN(3) > 0 {
+		st.Tasks = tasks
+		return st
+	}
+	called := false
+	st.Plan = func(outputs map[plan.StageID]*StageOutput) []Task {
+		require.False(w.t, called, "seed %d: stage %d decides its tasks twice", w.seed, st.ID)
+		called = true
+		require.Len(w.t, outputs, len(st.Inputs))
+		for id, o := range outputs {
+			require.Equal(w.t, w.tasks[id], o.Tasks)
+		}
+		return tasks
+	}
+	return st
+}
+
+// addStages brings stages that are still to come, and perhaps says that they were the last; or says of one that nothing to
+// come will read it.
+func (w *world) addStages() {
+	if w.rng.IntN(4) == 0 {
+		var unread []plan.StageID
+		for _, s := range w.m.stages {
+			if s.spec.Sink == Shuffle && !slices.ContainsFunc(w.toCome, func(st Stage) bool { return slices.Contains(st.Inputs, s.spec.ID) }) {
+				unread = append(unread, s.spec.ID)
+			}
+		}
+		w.actions(w.m.Step(StagesDropped{Stages: unread}))
+		return
+	}
+	n := w.rng.IntN(len(w.toCome) + 1)
+	e := StagesAdded{Stages: w.toCome[:n], Last: n == len(w.toCome) && w.rng.IntN(2) == 0}
+	w.toCome = w.toCome[n:]
+	w.open = w.ended == "" && !e.Last
+	w.actions(w.m.Step(e))
 }
 
 func (w *world) play() string {
@@ -128,6 +184,10 @@ func (w *world) step(rough bool) {
 			w.alive[id] = true
 			w.actions(w.m.Step(ExecutorAdded{Executor: id}))
 		}
+		return
+	}
+	if w.open && w.ended == "" && w.rng.IntN(12) == 0 {
+		w.addStages()
 		return
 	}
 	executor := w.pickExecutor()
@@ -194,6 +254,7 @@ func (w *world) launch(executor string) {
 		return
 	}
 	id := AttemptOf(l.GetId())
+	require.True(w.t, c.Sink != Result || slices.Contains(w.results, c.Stage), "seed %d: launched before its number was told", w.seed)
 	require.NotContains(w.t, w.attempts, id, "seed %d: an attempt's number came twice", w.seed)
 	require.False(w.t, w.delivered[taskKey{c.Stage, c.Task}], "seed %d: run again after rows went to the client", w.seed)
 	w.slots[id] = true
@@ -211,9 +272,13 @@ func (w *world) launch(executor string) {
 			_, there := w.alive[f.GetExecutorId()]
 			require.True(w.t, there, "seed %d: assigned a file on a lost executor", w.seed)
 			require.True(w.t, need.Partitions == nil || slices.Contains(need.Partitions, f.GetPartition()))
+			require.True(w.t, need.Producers == nil || need.Producers.From <= key[0] && key[0] < need.Producers.To)
 		}
 		// Every task of the simulation writes partitions 0 to 2.
 		want := 3 * len(w.m.byID[need.Stage].tasks)
+		if need.Producers != nil {
+			want = 3 * int(need.Producers.To-need.Producers.From)
+		}
 		if need.Partitions != nil {
 			want /= 3
 		}
@@ -300,6 +365,19 @@ func (w *world) actions(actions []Action) {
 		case AttemptOver:
 			require.True(w.t, w.slots[a.Attempt], "seed %d: %v: its slot came back twice", w.seed, a.Attempt)
 			delete(w.slots, a.Attempt)
+		case StageDone:
+			o := a.Output
+			require.False(w.t, w.sized[o.Stage], "seed %d: stage %d is done twice", w.seed, o.Stage)
+			w.sized[o.Stage] = true
+			require.Equal(w.t, []any{w.tasks[o.Stage], int64(3 * w.tasks[o.Stage])}, []any{o.Tasks, o.Bytes}, "seed %d", w.seed)
+			for p := range int32(3) {
+				require.Equal(w.t, slices.Repeat([]int64{1}, o.Tasks), o.ProducerBytes(p), "seed %d", w.seed)
+				require.Equal(w.t, int64(o.Tasks), o.Partition(p).Bytes)
+			}
+		case ResultTasks:
+			require.Equal(w.t, w.tasks[a.Stage], a.Tasks)
+			require.NotContains(w.t, w.results, a.Stage)
+			w.results = append(w.results, a.Stage)
 		case DeleteFiles:
 			for _, p := range a.Paths {
 				w.deleted[p] = true
@@ -332,6 +410,8 @@ func (w *world) final() {
 	if w.ended != "finished" {
 		return
 	}
+	require.False(w.t, w.open, "seed %d: ended well while open", w.seed)
+	require.Empty(w.t, w.toCome, "seed %d", w.seed)
 	// Whoever read a task's output read the same rows, directly and through others.
 	read := map[taskKey]string{}
 	for _, s := range w.m.stages {
