@@ -39,6 +39,9 @@ type executor struct {
 	// unanswered are the launches, with their times, that the executor has not yet said anything about.
 	unanswered map[attemptKey]time.Time
 
+	// seed is the hash of the id, for placement; 0: not computed yet.
+	seed uint64
+
 	// idle counts those of its result attempts that wait for a reader; see Cluster.countIdle.
 	idle int
 

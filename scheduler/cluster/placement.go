@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/seracdb/serac/scheduler/job"
@@ -14,16 +15,13 @@ func (c *Cluster) dispatch() {
 	if c.closed {
 		return
 	}
-	free := 0
-	for _, e := range c.order {
-		free += max(0, e.free())
-	}
-	for ; free > 0; free-- {
-		r := c.nextRun()
+	slots := c.slots()
+	for c.anyFree() {
+		r := c.nextRun(slots)
 		if r == nil {
 			return
 		}
-		candidate, _ := r.m.Next()
+		candidate, _ := r.m.Next() // costs more than Peek: not when there is no slot
 		e := c.place(candidate)
 		if e == nil {
 			return
@@ -33,14 +31,18 @@ func (c *Cluster) dispatch() {
 	c.makeWay()
 }
 
-// nextRun is the run whose turn it is; nil when none has a task to launch.
-func (c *Cluster) nextRun() *Run {
+func (c *Cluster) anyFree() bool {
+	return slices.ContainsFunc(c.order, func(e *executor) bool { return e.free() > 0 })
+}
+
+// nextRun is the run whose turn it is; nil when none has a task to launch. slots is the number that all executors have.
+func (c *Cluster) nextRun(slots int) *Run {
 	var best *Run
 	for _, r := range c.runs {
 		if best != nil && (r.active > best.active || r.active == best.active && r.turn >= best.turn) {
 			continue
 		}
-		if stage, task, ok := r.m.Peek(); ok && r.near(job.AttemptID{Stage: stage, Task: task}, c.slots()) {
+		if stage, task, ok := r.m.Peek(); ok && r.near(job.AttemptID{Stage: stage, Task: task}, slots) {
 			best = r
 		}
 	}
@@ -84,11 +86,12 @@ func (c *Cluster) place(t job.Candidate) *executor {
 	}
 	var best *executor
 	var bestScore uint64
+	seed := rendezvousSeed(t)
 	for _, e := range c.order {
 		if !eligible(e) || !e.level(least) {
 			continue
 		}
-		if score := rendezvous(t, e); best == nil || score > bestScore || score == bestScore && e.info.ID < best.info.ID {
+		if score := e.rendezvous(seed); best == nil || score > bestScore || score == bestScore && e.info.ID < best.info.ID {
 			best, bestScore = e, score
 		}
 	}
@@ -98,19 +101,29 @@ func (c *Cluster) place(t job.Candidate) *executor {
 // level says whether the executor is loaded no more than the least loaded one, to within one task.
 func (e *executor) level(least float64) bool { return e.load() < least+1/float64(e.info.Slots)-1e-9 }
 
-// rendezvous scores a pair of a task and an executor, the same way every time. Tasks without a file are spread by their
-// stage and number.
-func rendezvous(t job.Candidate, e *executor) uint64 {
+// rendezvousSeed is what a task brings to its scores: its file, so that the same file scores the same way every time. Tasks
+// without a file are spread by their stage and number.
+func rendezvousSeed(t job.Candidate) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(e.info.ID))
 	if t.File != "" {
 		_, _ = h.Write([]byte(t.File))
 	} else {
 		_, _ = h.Write([]byte{byte(t.Stage), byte(t.Task), byte(t.Task >> 8), byte(t.Task >> 16)})
 	}
-	// FNV's last bytes hardly reach the high bits, which decide.
-	x := h.Sum64()
+	return h.Sum64()
+}
+
+// rendezvous scores a task's seed on the executor. It is called for every executor at every launch.
+func (e *executor) rendezvous(seed uint64) uint64 {
+	if e.seed == 0 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(e.info.ID))
+		e.seed = h.Sum64() | 1
+	}
+	// The two hashes are mixed, or the order of the executors would be alike for all tasks.
+	x := seed ^ e.seed
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	return x ^ x>>33
 }
 
