@@ -27,6 +27,8 @@ type session struct {
 	queue    []*running // launched, waiting for a slot
 	busy     int        // slots taken
 	parts    map[task.Key]*incomplete
+	asked    int64                               // numbers requests for credentials
+	waiting  map[int64]chan *seracv1.Credentials // those not answered
 	draining bool
 	over     bool
 	changed  chan struct{} // closed and replaced when a task ends
@@ -60,6 +62,7 @@ func newSession(e *Executor, id string, log *slog.Logger) *session {
 	return &session{
 		e: e, id: id, log: log, out: newOutbox(),
 		tasks: map[task.Key]*running{}, parts: map[task.Key]*incomplete{}, changed: make(chan struct{}),
+		waiting: map[int64]chan *seracv1.Credentials{},
 	}
 }
 
@@ -79,6 +82,8 @@ func (s *session) receive(stream seracv1.SchedulerService_AttachClient) error {
 			s.cancel(m.Cancel.GetId())
 		case *seracv1.AttachResponse_JobEnd:
 			s.jobEnd(m.JobEnd.GetJobId())
+		case *seracv1.AttachResponse_Credentials:
+			s.answered(m.Credentials)
 		default:
 			s.log.Warn("the scheduler sent what this executor does not know", "message", fmt.Sprintf("%T", m))
 		}
@@ -136,7 +141,9 @@ func (s *session) accept(l *seracv1.TaskLaunch) {
 		s.log.Warn("a task was launched twice", "task", key)
 		return
 	}
-	r := &running{task: task.New(l), key: key, ended: make(chan struct{})}
+	r := &running{task: task.New(l, func(ctx context.Context, table string) (wire.FileIO, error) {
+		return s.credentials(ctx, l.GetId(), table)
+	}), key: key, ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	s.tasks[key] = r
 	s.queue = append(s.queue, r)

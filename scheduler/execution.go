@@ -73,7 +73,7 @@ func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *plann
 	if err != nil {
 		return nil, err
 	}
-	run := st.opts.Cluster.Run(ctx, spec, cluster.WithSchema(bound.Arrow))
+	run := st.opts.Cluster.Run(ctx, spec, cluster.WithCredentials(st.credentials), cluster.WithSchema(bound.Arrow))
 	return &jobExecution{st: st, schema: bound.Arrow, run: run, state: engine.Running}, nil
 }
 

@@ -106,7 +106,7 @@ func (x *explanation) analyze(ctx context.Context, e *taskExecution, st *stateme
 		if err != nil {
 			return err
 		}
-		run := st.opts.Cluster.Run(ctx, spec, cluster.WithSchema(x.bound.Arrow))
+		run := st.opts.Cluster.Run(ctx, spec, cluster.WithCredentials(st.credentials), cluster.WithSchema(x.bound.Arrow))
 		defer run.Cancel()
 		e.follow(run)
 		for {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/wire"
@@ -16,8 +18,10 @@ import (
 // pinned holds the one version of each table that a statement reads and writes (rule 17).
 type pinned struct {
 	catalog *catalog.Catalog
-	mu      sync.Mutex
-	tables  map[string]*catalog.Table // by its name, by its key in plans, and by other spellings of its name
+	// renewals joins requests for one table's credentials.
+	renewals singleflight.Group
+	mu       sync.Mutex
+	tables   map[string]*catalog.Table // by its name, by its key in plans, and by other spellings of its name
 }
 
 func newPinned(c *catalog.Catalog) *pinned {
@@ -178,4 +182,27 @@ func (p *pinned) pin(t *catalog.Table) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.add(t)
+}
+
+// credentials is the storage configuration of a pinned table as the catalog vends it now (rule 18). Tasks that ask at the same
+// time share an answer.
+func (st *statement) credentials(ctx context.Context, key string) (wire.FileIO, error) {
+	t, ok := st.tables.byKey(key)
+	if !ok {
+		return wire.FileIO{}, errors.New("table " + key + " is not pinned")
+	}
+	fresh, err, _ := st.tables.renewals.Do(key, func() (any, error) {
+		fresh, err := st.opts.Catalog.Reload(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if fresh.Iceberg().Metadata().TableUUID() != t.Iceberg().Metadata().TableUUID() {
+			return nil, errors.New("table " + key + " was dropped and created again")
+		}
+		return fresh.Storage(), nil
+	})
+	if err != nil {
+		return wire.FileIO{}, err
+	}
+	return fresh.(wire.FileIO), nil
 }

@@ -195,7 +195,7 @@ func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *prepared
 	if err != nil {
 		return 0, err
 	}
-	run := st.opts.Cluster.Run(ctx, spec, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
+	run := st.opts.Cluster.Run(ctx, spec, cluster.WithCredentials(st.credentials), cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	e.follow(run)
 	outcome, err := run.Wait(ctx)
 	if outcome == nil && run.Progress().Retries > 0 || outcome != nil && len(outcome.Abandoned) > 0 {

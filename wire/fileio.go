@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -147,3 +149,27 @@ func (f FileIO) LogValue() slog.Value {
 	}
 	return slog.GroupValue(attrs...)
 }
+
+// Expires is when the first of the credentials in it expires, by what the catalog said that vended them; ok is false when they
+// do not, or nobody said so.
+func (f FileIO) Expires() (at time.Time, ok bool) {
+	for key, value := range f.Reveal() {
+		if key != "s3.session-token-expires-at-ms" && key != "gcs.oauth2.token-expires-at" && !strings.HasPrefix(key, "adls.sas-token-expires-at-ms") {
+			continue
+		}
+		millis, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			continue
+		}
+		if t := time.UnixMilli(millis); !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+// Covered is the configuration as bytes that print no secret; UncoverFileIO reads them.
+func (f FileIO) Covered() []byte { return coverFileIO(f) }
+
+// UncoverFileIO is what Covered gave.
+func UncoverFileIO(b []byte) (FileIO, error) { return uncoverFileIO(b) }

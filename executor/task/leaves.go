@@ -189,12 +189,9 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 		return "", err
 	}
 	described := a.fragment.Tables[n.TableKey]
-	io, err := a.Tables.Opener().Open(ctx, described.FileIO, t.MetadataLocation())
-	if err != nil {
-		return "", err
-	}
+	// What is cached belongs to the credentials that the task came with; those that follow are as good.
 	credentials := described.FileIO.Fingerprint()
-	storage := object.Storage{IO: io, Scope: hex.EncodeToString(credentials[:])}
+	storage := object.Storage{IO: newStorage(ctx, a.Tables, described, t.MetadataLocation(), a.task.renew), Scope: hex.EncodeToString(credentials[:])}
 	for _, f := range group.GetFiles() {
 		rows, bytes := f.GetRecordCount(), f.GetSizeBytes()
 		if f.GetLength() > 0 && f.GetLength() < bytes {
@@ -258,6 +255,16 @@ func (a *attempt) table(ctx context.Context, key string) (*table.Table, error) {
 	described := a.fragment.Tables[key]
 	if described == nil {
 		return nil, fmt.Errorf("the fragment does not describe table %q", key)
+	}
+	if a.task.renew != nil {
+		// A task may have waited for its turn until what it came with expired.
+		fileIO, _, _, err := newStorage(ctx, a.Tables, described, described.MetadataLocation, a.task.renew).current()
+		if err != nil {
+			return nil, err
+		}
+		fresh := *described
+		fresh.FileIO = fileIO
+		described = &fresh
 	}
 	return a.Tables.Rebuild(ctx, described)
 }

@@ -12,6 +12,7 @@ import (
 // Task is one attempt, from its launch to its end. Its exported methods are safe for concurrent use.
 type Task struct {
 	launch  *seracv1.TaskLaunch
+	renew   Renew
 	created time.Time
 	started atomic.Int64 // nanoseconds since created; 0: not yet
 	ended   atomic.Int64
@@ -21,9 +22,10 @@ type Task struct {
 	result *result
 }
 
-// New is the task of a launch, with the assignments of all its parts in it.
-func New(launch *seracv1.TaskLaunch) *Task {
-	return &Task{launch: launch, created: time.Now(), result: newResult()}
+// New is the task of a launch, with the assignments of all its parts in it. renew gets fresh credentials of its tables; nil:
+// there are none.
+func New(launch *seracv1.TaskLaunch, renew Renew) *Task {
+	return &Task{launch: launch, renew: renew, created: time.Now(), result: newResult()}
 }
 
 // ID names the attempt.

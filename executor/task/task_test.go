@@ -105,14 +105,14 @@ func TestEngineIsReplaced(t *testing.T) {
 
 // TestReadResultOfATaskThatNeverStreams: its reader gets the reason, or goes when it likes.
 func TestReadResultOfATaskThatNeverStreams(t *testing.T) {
-	task := New(&seracv1.TaskLaunch{Id: &seracv1.TaskId{JobId: "j"}})
+	task := New(&seracv1.TaskLaunch{Id: &seracv1.TaskId{JobId: "j"}}, nil)
 	read := make(chan error, 1)
 	go func() { read <- task.ReadResult(t.Context(), nil) }()
 	time.Sleep(10 * time.Millisecond)
 	task.Abandon(wire.Failf(seracv1.FailureKind_FAILURE_KIND_CANCELLED, "stop"))
 	require.ErrorIs(t, <-read, wire.ErrCancelled)
 
-	task = New(&seracv1.TaskLaunch{Id: &seracv1.TaskId{JobId: "j"}})
+	task = New(&seracv1.TaskLaunch{Id: &seracv1.TaskId{JobId: "j"}}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, task.ReadResult(ctx, nil), context.Canceled)

@@ -39,10 +39,7 @@ func (a *attempt) writeData(ctx context.Context, root *plan.IcebergWrite, sql st
 	if err != nil {
 		return nil, err
 	}
-	io, err := a.Tables.Opener().Open(ctx, described.FileIO, t.Location())
-	if err != nil {
-		return nil, err
-	}
+	io := newStorage(context.WithoutCancel(ctx), a.Tables, described, t.Location(), a.task.renew)
 	dir := filepath.Join(a.dir, "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)

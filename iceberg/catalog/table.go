@@ -84,6 +84,9 @@ func (t *Table) describe() *wire.Table {
 // it is small. Do not change it.
 func (t *Table) Wire() *wire.Table { return t.wire() }
 
+// Storage is the configuration of the table's storage, vended credentials among it, as it was when the table was loaded.
+func (t *Table) Storage() wire.FileIO { return t.fileIO }
+
 // Key names the table in plans and messages: the identifier's parts joined by dots, those that need it quoted, so that
 // different tables have different keys.
 func (t *Table) Key() string {

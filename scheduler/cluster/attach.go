@@ -224,6 +224,9 @@ func (c *Cluster) handle(e *executor, m *seracv1.AttachRequest) error {
 		return nil
 	case *seracv1.AttachRequest_Status:
 		c.status(e, m.Status)
+	case *seracv1.AttachRequest_Credentials:
+		c.credentials(e, m.Credentials)
+		return nil
 	case *seracv1.AttachRequest_Drain:
 		c.drain(e)
 	case *seracv1.AttachRequest_Register:

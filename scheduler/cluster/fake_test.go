@@ -140,7 +140,8 @@ type fake struct {
 	wg     sync.WaitGroup
 
 	// onLaunch, if not nil, is called instead of working; set before start.
-	onLaunch func(x *fake, l *seracv1.TaskLaunch)
+	onLaunch      func(x *fake, l *seracv1.TaskLaunch)
+	onCredentials func(*seracv1.Credentials)
 	// onPart, if not nil, takes the assignments of each message of a launch, which are not kept then.
 	onPart func([]*seracv1.LeafAssignment)
 	dial   []grpc.DialOption // further ones, of the connection to the scheduler
@@ -264,6 +265,8 @@ func (x *fake) receive() {
 			x.mu.Lock()
 			x.cancel = append(x.cancel, job.AttemptOf(m.Cancel.GetId()))
 			x.mu.Unlock()
+		case *seracv1.AttachResponse_Credentials:
+			x.onCredentials(m.Credentials)
 		case *seracv1.AttachResponse_JobEnd:
 			x.mu.Lock()
 			x.ended = append(x.ended, m.JobEnd.GetJobId())

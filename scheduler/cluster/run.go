@@ -60,8 +60,9 @@ type Outcome struct {
 type RunOption func(*runOptions)
 
 type runOptions struct {
-	schema  *arrow.Schema
-	orphans func(paths []string)
+	credentials func(ctx context.Context, table string) (wire.FileIO, error)
+	schema      *arrow.Schema
+	orphans     func(paths []string)
 }
 
 // WithSchema gives the schema of the batches that Next returns. A result stream must have its column types, in its order;
