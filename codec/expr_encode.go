@@ -274,6 +274,11 @@ func (e *encoder) call(x *plan.Call, s scope) (*pb.Expression, error) {
 			return scalar(e.declarations.function(f.urn, signature(f.name, types)), args, f.options(), of), nil
 		}
 	}
+	if e.export != nil {
+		if m := e.exportedCall(x, args, of); m != nil {
+			return m, nil
+		}
+	}
 	args, options, err := e.params(args, x.Params)
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", x.Name, err)

@@ -22,6 +22,8 @@ type encoder struct {
 	urls map[string]bool
 	// tables are the keys that the plan's nodes name.
 	tables map[string]bool
+	// export is set when the plan is for others than executors.
+	export *export
 }
 
 func newEncoder(r *Registry) *encoder {
@@ -37,6 +39,11 @@ func (e *encoder) node(n plan.Node) (*pb.Rel, plan.Schema, error) {
 		return nil, nil, err
 	}
 	defer e.depth.leave()
+	if e.export != nil {
+		if rel, err := e.exported(n); rel != nil || err != nil {
+			return rel, n.Schema(), err
+		}
+	}
 	if d, ok := n.(*plan.DelimJoin); ok && d.Join == nil {
 		return nil, nil, fmt.Errorf("DelimJoin: the join is missing")
 	}
@@ -165,6 +172,9 @@ func (e *encoder) packed(m proto.Message) (*anypb.Any, error) {
 
 // optimization is what a reader may ignore without changing a relation's meaning.
 func (e *encoder) optimization(m proto.Message) (*extensions.AdvancedExtension, error) {
+	if e.export != nil {
+		return nil, nil
+	}
 	any, err := e.packed(m)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@
 //	write.go       INSERT and CREATE TABLE AS: a job that writes data files, then one commit
 //	ddl.go         CREATE and DROP
 //	show.go        SHOW, DESCRIBE, SET, RESET, USE
-//	explain.go     EXPLAIN and EXPLAIN ANALYZE
+//	explain.go     EXPLAIN and EXPLAIN ANALYZE; explain_substrait.go the plan for others
 //	settings.go    what SET may change
 //	execution.go   statements on their way
 //

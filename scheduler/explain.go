@@ -23,6 +23,9 @@ var explainSchema = textSchema("plan")
 // explain shows the plan, the stages and why something runs in one task; with ANALYZE it runs the statement and adds
 // what came of it.
 func (st *statement) explain(ctx context.Context, p *sql.Explain) (engine.Execution, error) {
+	if p.Format == sql.ExplainSubstrait {
+		return st.explainSubstrait(ctx, p)
+	}
 	return st.background(ctx, true, explainSchema, func(ctx context.Context, e *taskExecution) (rows, int64, error) {
 		x, err := st.explained(ctx, p.Statement)
 		if err != nil {

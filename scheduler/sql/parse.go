@@ -302,8 +302,10 @@ func (p *parser) parseExplainOptions(stmt *Explain) error {
 				stmt.Format = ExplainText
 			case p.acceptWord("JSON"):
 				stmt.Format = ExplainJSON
+			case p.acceptWord("SUBSTRAIT_JSON"):
+				stmt.Format = ExplainSubstrait
 			default:
-				return p.errorExpected("TEXT or JSON")
+				return p.errorExpected("TEXT, JSON or SUBSTRAIT_JSON")
 			}
 		default:
 			return p.errorExpected("ANALYZE or FORMAT")

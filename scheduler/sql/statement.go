@@ -126,12 +126,14 @@ type Describe struct{ Table Name }
 const (
 	ExplainText = "text"
 	ExplainJSON = "json"
+	// ExplainSubstrait is the undistributed plan as Substrait's JSON.
+	ExplainSubstrait = "substrait_json"
 )
 
 // Explain is EXPLAIN [ANALYZE] statement.
 type Explain struct {
 	Analyze   bool
-	Format    string // ExplainText or ExplainJSON
+	Format    string // ExplainText, ExplainJSON or ExplainSubstrait
 	Statement Statement
 }
 

@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/substrait-io/substrait-protobuf/go/substraitpb"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seracdb/serac/tests/compare"
 	"github.com/seracdb/serac/tests/process"
@@ -50,6 +55,36 @@ func TestSubstrait(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSubstraitRoundTrip sends back what EXPLAIN (FORMAT SUBSTRAIT_JSON) says of the TPC-H queries.
+func TestSubstraitRoundTrip(t *testing.T) {
+	dataDir := t.TempDir()
+	cluster := process.Distributed(t, dataDir, 2)
+	client := cluster.Connect(t)
+	s := scales[0]
+	load(t, client, s)
+	db := reference.Open(t, openCatalog(t, dataDir), s.schema, 2)
+	client.Query("USE " + s.schema)
+	client.Query("SET distribution_threshold = '0B'")
+	for n := 1; n <= tpch.Queries; n++ {
+		t.Run(fmt.Sprintf("q%02d", n), func(t *testing.T) {
+			text := client.Value("EXPLAIN (FORMAT SUBSTRAIT_JSON) " + tpch.Query(n))
+			if dir := os.Getenv("SERAC_TEST_SUBSTRAIT"); dir != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("q%02d.json", n)), []byte(text), 0o600))
+			}
+			require.NotContains(t, text, "serac.v1.", "an extension relation")
+			plan := &substraitpb.Plan{}
+			require.NoError(t, protojson.Unmarshal([]byte(text), plan))
+			b, err := proto.Marshal(plan)
+			require.NoError(t, err)
+			got, err := client.RunSubstrait(context.Background(), b)
+			require.NoError(t, err)
+			require.Empty(t, compare.Diff(db.Query(tpch.Query(n)), got, tpch.OrderedBy(n)...))
+		})
+	}
+	_, err := client.Run(context.Background(), "EXPLAIN (ANALYZE, FORMAT SUBSTRAIT_JSON) SELECT 1")
+	require.ErrorContains(t, err, "without ANALYZE")
 }
 
 var averages = regexp.MustCompile(`avg\(\w+\)`)
