@@ -162,6 +162,21 @@ func (e *encoder) namedTable(n *plan.IcebergScan) (*pb.Rel, error) {
 	return &pb.Rel{RelType: &pb.Rel_Read{Read: read}}, nil
 }
 
+// filledColumns are the columns of rows, not nullable where every row has a value: readers compare them.
+func filledColumns(n *plan.Values) plan.Schema {
+	out := slices.Clone(n.Out)
+	for i := range out {
+		out[i].Nullable = slices.ContainsFunc(n.Rows, func(row []plan.Expr) bool {
+			if i >= len(row) {
+				return true
+			}
+			c, ok := row[i].(*plan.Constant)
+			return !ok || c.Value == nil
+		})
+	}
+	return out
+}
+
 // exportedFunctions are functions of DuckDB over texts that Substrait has under other names. Executors get them by DuckDB's.
 var exportedFunctions = map[string]string{
 	"~~": "like", "!~~": "like", "prefix": "starts_with", "suffix": "ends_with", "contains": "contains",

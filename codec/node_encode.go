@@ -192,7 +192,11 @@ func (e *encoder) enhancement(m proto.Message) (*extensions.AdvancedExtension, e
 }
 
 func (e *encoder) virtualTable(n *plan.Values) (*pb.Rel, error) {
-	schema, err := e.schema(n.Out)
+	out := n.Out
+	if e.export != nil {
+		out = filledColumns(n)
+	}
+	schema, err := e.schema(out)
 	if err != nil {
 		return nil, err
 	}
