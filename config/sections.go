@@ -121,6 +121,16 @@ type Query struct {
 	ShufflePartitions int `toml:"shuffle_partitions" default:"0"`
 	// Number of scan or shuffle partitions that one task may take over; 0 means any number.
 	MaxPartitionsPerTask int `toml:"max_partitions_per_task" default:"0"`
+	// Pack small shuffle partitions into fewer tasks, by their real sizes.
+	AdaptiveCoalesce bool `toml:"adaptive_coalesce" default:"true"`
+	// Decide how a join runs by the real size of its smaller side.
+	AdaptiveBroadcast bool `toml:"adaptive_broadcast" default:"true"`
+	// End the work of a join early when its smaller side turns out to have no rows.
+	AdaptiveEmpty bool `toml:"adaptive_empty" default:"true"`
+	// Spread a shuffle partition that is much larger than the others over several tasks.
+	AdaptiveSkew bool `toml:"adaptive_skew" default:"true"`
+	// Let the keys of a join's finished side drop files, row groups and rows of the other side before they are shuffled.
+	JoinFilters bool `toml:"join_filters" default:"true"`
 	// A query with more result rows than this fails; 0 means no limit.
 	MaxResultRows int64 `toml:"max_result_rows" default:"0"`
 }

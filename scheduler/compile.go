@@ -13,25 +13,35 @@ import (
 	"github.com/seracdb/serac/wire"
 )
 
-// compile makes a job of stages: each fragment is encoded once, each task's assignments are written out.
-func (st *statement) compile(stages []*planner.Stage) (job.Spec, error) {
-	spec := job.Spec{ID: st.id, Stages: make([]job.Stage, len(stages))}
+// compile makes stages of a job: each fragment is encoded once, each task's assignments are written out.
+func (st *statement) compile(stages []*planner.Stage) ([]job.Stage, error) {
+	compiled := make([]job.Stage, len(stages))
 	for i, s := range stages {
 		tables, err := st.tables.wireTables(s.Root)
 		if err != nil {
-			return spec, fmt.Errorf("compile stage %d: %w", s.ID, err)
+			return nil, fmt.Errorf("compile stage %d: %w", s.ID, err)
 		}
 		fragment, err := codec.EncodeFragment(s.Root, tables)
 		if err != nil {
-			return spec, fmt.Errorf("encode stage %d: %w", s.ID, err)
+			return nil, fmt.Errorf("encode stage %d: %w", s.ID, err)
 		}
-		spec.Stages[i] = job.Stage{
+		compiled[i] = job.Stage{
 			ID: s.ID, Name: fmt.Sprintf("stage %d", s.ID), Describe: s.Describe(), Sink: sinkOf(s.Root), Inputs: s.Inputs,
-			Indeterminate: s.Indeterminate,
-			Tasks:         compileTasks(s.Tasks), Fragment: fragment, Settings: st.settings,
+			Indeterminate: s.Indeterminate, Fragment: fragment, Settings: st.settings,
+		}
+		if s.Plan == nil {
+			compiled[i].Tasks = compileTasks(s.Tasks)
+			continue
+		}
+		compiled[i].Plan = func(written map[plan.StageID]*job.StageOutput) []job.Task {
+			outputs := make(map[plan.StageID]*planner.Output, len(written))
+			for id, o := range written {
+				outputs[id] = outputOf(o)
+			}
+			return compileTasks(s.Plan(outputs))
 		}
 	}
-	return spec, nil
+	return compiled, nil
 }
 
 func sinkOf(root plan.Node) job.Sink {
@@ -60,6 +70,9 @@ func compileTasks(tasks []planner.Task) []job.Task {
 		}
 		for _, in := range t.Shuffle {
 			need := job.ShuffleNeed{Leaf: in.Leaf, Stage: in.Stage, Partitions: in.Partitions}
+			if in.Producers != nil {
+				need.Producers = &job.Range{From: in.Producers.From, To: in.Producers.To}
+			}
 			if in.All {
 				need.Partitions = nil
 			}

@@ -69,11 +69,10 @@ func (st *statement) begin(ctx context.Context, plan func(context.Context) (*job
 }
 
 func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *planned) (*jobExecution, error) {
-	spec, err := st.compile(p.stages)
+	run, err := st.launch(ctx, p, cluster.WithSchema(bound.Arrow))
 	if err != nil {
 		return nil, err
 	}
-	run := st.opts.Cluster.Run(ctx, spec, cluster.WithCredentials(st.credentials), cluster.WithSchema(bound.Arrow))
 	return &jobExecution{st: st, schema: bound.Arrow, run: run, state: engine.Running}, nil
 }
 

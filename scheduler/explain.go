@@ -73,6 +73,16 @@ type analysis struct {
 	elapsed time.Duration
 }
 
+// of are the numbers of a stage; nil when it was given up before it began.
+func (a *analysis) of(id plan.StageID) *job.StageNumbers {
+	for i := range a.stages {
+		if a.stages[i].Stage == id {
+			return &a.stages[i]
+		}
+	}
+	return nil
+}
+
 func (st *statement) explained(ctx context.Context, of sql.Statement) (*explanation, error) {
 	switch of := of.(type) {
 	case *sql.Query:
@@ -105,11 +115,10 @@ func (x *explanation) analyze(ctx context.Context, e *taskExecution, st *stateme
 		}
 		x.analyzed.rows = n
 	} else {
-		spec, err := st.compile(x.planned.stages)
+		run, err := st.launch(ctx, x.planned, cluster.WithSchema(x.bound.Arrow))
 		if err != nil {
 			return err
 		}
-		run := st.opts.Cluster.Run(ctx, spec, cluster.WithCredentials(st.credentials), cluster.WithSchema(x.bound.Arrow))
 		defer run.Cancel()
 		e.follow(run)
 		for {
@@ -125,6 +134,7 @@ func (x *explanation) analyze(ctx context.Context, e *taskExecution, st *stateme
 		}
 	}
 	x.analyzed.elapsed = time.Since(start)
+	x.planned.stages = x.planned.ran()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	x.analyzed.stages = e.run.Stages()
@@ -197,13 +207,13 @@ func (x *explanation) document() explainDocument {
 	if x.undistributed != nil {
 		doc.Plan = plan.Explain(x.undistributed)
 	}
-	for i, s := range x.planned.stages {
+	for _, s := range x.planned.stages {
 		e := explainStage{
 			ID: int32(s.ID), Output: s.Describe(), Tasks: len(s.Tasks), Units: s.Units, Inputs: s.Inputs, Notes: s.Notes,
 			EstimatedRows: s.EstimatedRows, EstimatedBytes: s.EstimatedBytes, Fragment: plan.Explain(s.Root),
 		}
 		if x.analyzed != nil {
-			e.Actual = &x.analyzed.stages[i]
+			e.Actual = x.analyzed.of(s.ID)
 		}
 		doc.Stages = append(doc.Stages, e)
 	}

@@ -87,7 +87,13 @@ func bindError(err error) error {
 
 // planned is a statement cut into stages.
 type planned struct {
+	// stages are those that it would have if all went by estimates.
 	stages []*planner.Stage
+	// root and scans are what the stages were made of, nil when it runs whole.
+	root  plan.Node
+	scans map[plan.LeafID]planner.ScanFiles
+	// adapting, if not nil, is closed when no further stages will come; stages are those that ran from then on.
+	adapting chan struct{}
 	// why says why the statement runs as it does.
 	why string
 	// scanned is the size of the scanned columns in bytes.
@@ -133,10 +139,11 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 				return nil, err
 			}
 		}
-		p.stages, err = planner.Distribute(write(bound.Plan), scans, st.plannerOptions())
+		p.root, p.scans = write(bound.Plan), scans
+		p.stages, err = planner.Distribute(p.root, scans, st.plannerOptions())
 		var not *planner.NotDistributableError
 		if errors.As(err, &not) {
-			p.why = not.Reason
+			p.why, p.root = not.Reason, nil
 			p.stages, err = planner.OneTask(write(bound.Plan), scans, not.Reason)
 		}
 	}
@@ -192,6 +199,7 @@ func (st *statement) plannerOptions() planner.Options {
 		MaxPartitionsPerTask: st.options.MaxPartitionsPerTask,
 		TargetTaskSize:       st.options.TargetTaskSize,
 		BroadcastThreshold:   broadcast,
+		Adaptive:             st.options.Adaptive,
 		CanShuffle:           st.opts.CanShuffle,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seracdb/serac/config"
+	"github.com/seracdb/serac/scheduler/planner"
 )
 
 // QueryOptions are the choices of [query] in the configuration; a session may change them with SET.
@@ -27,6 +28,8 @@ type QueryOptions struct {
 	ShufflePartitions int
 	// MaxPartitionsPerTask bounds the partitions that one task reads; 0: no bound.
 	MaxPartitionsPerTask int
+	// Adaptive says which decisions go by the real sizes of what earlier stages wrote.
+	Adaptive planner.Adaptive
 	// MaxResultRows fails a query that returns more rows; 0: no bound.
 	MaxResultRows int64
 }
@@ -65,6 +68,21 @@ func countSetting(most int64, set func(*QueryOptions, int64)) setting {
 	}
 }
 
+// switchSetting takes what DuckDB takes for a BOOLEAN.
+func switchSetting(field func(*QueryOptions) *bool) setting {
+	return func(o *QueryOptions, value string) error {
+		switch strings.ToLower(strings.TrimSpace(value)) {
+		case "true", "on", "1", "t", "yes":
+			*field(o) = true
+		case "false", "off", "0", "f", "no":
+			*field(o) = false
+		default:
+			return fmt.Errorf("%q is neither true nor false", value)
+		}
+		return nil
+	}
+}
+
 // querySettings are Serac's own settings by name.
 var querySettings = map[string]setting{
 	"timeout_secs":            countSetting(math.MaxInt32, func(o *QueryOptions, n int64) { o.Timeout = time.Duration(n) * time.Second }),
@@ -73,6 +91,11 @@ var querySettings = map[string]setting{
 	"broadcast_threshold":     bytesSetting(func(o *QueryOptions) *int64 { return &o.BroadcastThreshold }, -1),
 	"shuffle_partitions":      countSetting(config.MaxShufflePartitions, func(o *QueryOptions, n int64) { o.ShufflePartitions = int(n) }),
 	"max_partitions_per_task": countSetting(math.MaxInt32, func(o *QueryOptions, n int64) { o.MaxPartitionsPerTask = int(n) }),
+	"adaptive_coalesce":       switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Coalesce }),
+	"adaptive_broadcast":      switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Broadcast }),
+	"adaptive_empty":          switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Empty }),
+	"adaptive_skew":           switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Skew }),
+	"join_filters":            switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Filters }),
 	"max_result_rows":         countSetting(math.MaxInt64, func(o *QueryOptions, n int64) { o.MaxResultRows = n }),
 }
 

@@ -191,11 +191,10 @@ const cleanupTimeout = time.Minute
 // runWrite runs a planned write and commits what it wrote, once: the statement's id is the commit's (rule 23). Files that
 // do not get committed are deleted (rule 24).
 func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *preparedWrite) (int64, error) {
-	spec, err := st.compile(w.planned.stages)
+	run, err := st.launch(ctx, w.planned, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	if err != nil {
 		return 0, err
 	}
-	run := st.opts.Cluster.Run(ctx, spec, cluster.WithCredentials(st.credentials), cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	e.follow(run)
 	outcome, err := run.Wait(ctx)
 	if outcome == nil && run.Progress().Retries > 0 || outcome != nil && len(outcome.Abandoned) > 0 {

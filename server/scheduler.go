@@ -24,6 +24,7 @@ import (
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/flightsql"
 	"github.com/seracdb/serac/scheduler/journal"
+	"github.com/seracdb/serac/scheduler/planner"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -129,6 +130,10 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 			ShufflePartitions:     cfg.Query.ShufflePartitions,
 			MaxPartitionsPerTask:  cfg.Query.MaxPartitionsPerTask,
 			MaxResultRows:         cfg.Query.MaxResultRows,
+			Adaptive: planner.Adaptive{
+				Coalesce: cfg.Query.AdaptiveCoalesce, Broadcast: cfg.Query.AdaptiveBroadcast, Empty: cfg.Query.AdaptiveEmpty,
+				Skew: cfg.Query.AdaptiveSkew, Filters: cfg.Query.JoinFilters,
+			},
 		},
 	})
 	s.front = flightsql.New(s.engine, flightsql.Options{Version: o.Version, Logger: o.Logger})

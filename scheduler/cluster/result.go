@@ -29,6 +29,7 @@ type results struct {
 	tasks   []resultTask
 	at      map[plan.StageID]int // where a stage's tasks begin
 	current int                  // whose turn it is
+	known   bool                 // tasks are all that there will be
 	changed chan struct{}        // closed at every change
 	ended   error                // no further rows go out; nil while they do
 	schema  *arrow.Schema
@@ -68,6 +69,19 @@ func (q *results) add(stage plan.StageID, tasks int) {
 		q.tasks = append(q.tasks, resultTask{stage: stage, task: int32(t)})
 	}
 	q.notify()
+}
+
+// resultsKnown notes when no further result tasks will come: who has had all rows until then waits.
+func (r *Run) resultsKnown() {
+	if !r.m.ResultsKnown() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.results.known {
+		r.results.known = true
+		r.results.notify()
+	}
 }
 
 func (q *results) notify() {
@@ -115,7 +129,7 @@ func (r *Run) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		changed := q.changed
 		var wake <-chan time.Time
 		switch s, ready, wait := q.ready(r.c.o); {
-		case q.current == len(q.tasks):
+		case q.current == len(q.tasks) && q.known:
 			r.mu.Unlock()
 			if err := r.last(ctx, changed); err != nil {
 				return nil, err

@@ -125,6 +125,7 @@ func (c *Cluster) start(r *Run) error {
 		}
 	}
 	c.apply(r, m.Start())
+	r.resultsKnown()
 	c.dispatch()
 	return nil
 }
@@ -223,7 +224,10 @@ func (r *Run) stop(why job.Event, err error) {
 }
 
 // step tells a run's machine of an event and does what follows from it.
-func (c *Cluster) step(r *Run, e job.Event) { c.apply(r, r.m.Step(e)) }
+func (c *Cluster) step(r *Run, e job.Event) {
+	c.apply(r, r.m.Step(e))
+	r.resultsKnown()
+}
 
 func (c *Cluster) apply(r *Run, actions []job.Action) {
 	for _, a := range actions {

@@ -54,6 +54,16 @@ func (r *Run) Drop(ctx context.Context, stages ...plan.StageID) error {
 	return r.open(ctx, "drop stages", func() { r.c.step(r, job.StagesDropped{Stages: stages}) })
 }
 
+// Fail ends the job with an error, if it has not ended yet: no further stages can be made, for one.
+func (r *Run) Fail(err error) {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if !r.over() {
+		r.c.step(r, job.Fail{Failure: wire.FailureFrom(err)})
+		r.c.dispatch()
+	}
+}
+
 // open changes the stages of a job that has not ended.
 func (r *Run) open(ctx context.Context, what string, change func()) error {
 	if err := ctx.Err(); err != nil {

@@ -160,3 +160,6 @@ func (m *Machine) tellResults() {
 		m.act(ResultTasks{Stage: s.spec.ID, Tasks: len(s.tasks)})
 	}
 }
+
+// ResultsKnown says whether every result stage and the number of its tasks have been told: no further ResultTasks will come.
+func (m *Machine) ResultsKnown() bool { return !m.open && m.results == len(m.stages) }

@@ -23,6 +23,7 @@ func (d *distributor) aggregateOver(n *plan.Aggregate, in *piece) (*piece, error
 	case in.isSingle():
 		return aggregated(in, n.WithChildren([]plan.Node{in.node}), len(n.Groups)), nil
 	case plain && len(n.Sets) == 0 && in.hash != nil && containsAll(groupCols, in.hash):
+		d.keepTogether(in)
 		out := aggregated(in, n.WithChildren([]plan.Node{in.node}), len(n.Groups))
 		out.hash = mapColumns(in.hash, func(col int) int { return slices.Index(groupCols, col) })
 		return out.note("aggregate: rows are already partitioned by the groups"), nil

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/seracdb/serac/plan"
@@ -16,16 +17,19 @@ func (d *distributor) join(n *plan.Join) (*piece, error) {
 	if n.Positional {
 		return d.single(n)
 	}
-	left, err := d.distribute(n.Left)
-	if err != nil {
-		return nil, err
-	}
-	right, err := d.distribute(n.Right)
-	if err != nil {
-		return nil, err
-	}
-	j := &joining{d: d, n: n, left: left, right: right}
+	j := &joining{d: d, n: n}
 	j.leftKeys, j.rightKeys = hashableKeys(n)
+	if j.adapts() {
+		if done, err := j.adaptive(); done != nil || err != nil {
+			return done, err
+		}
+	} else {
+		for _, s := range []side{leftSide, rightSide} {
+			if err := j.distribute(s); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return j.decide()
 }
 
@@ -53,11 +57,45 @@ const (
 	rightSide
 )
 
+func (s side) other() side { return rightSide - s }
+
 type joining struct {
 	d                   *distributor
 	n                   *plan.Join
 	left, right         *piece
 	leftKeys, rightKeys []plan.Expr
+}
+
+func (j *joining) at(s side) *piece {
+	if s == leftSide {
+		return j.left
+	}
+	return j.right
+}
+
+func (j *joining) set(s side, p *piece) {
+	if s == leftSide {
+		j.left = p
+	} else {
+		j.right = p
+	}
+}
+
+func (j *joining) keys(s side) []plan.Expr {
+	if s == leftSide {
+		return j.leftKeys
+	}
+	return j.rightKeys
+}
+
+// distribute distributes an input of the join.
+func (j *joining) distribute(s side) error {
+	p, err := j.d.distribute(j.n.Children()[s])
+	if err != nil {
+		return err
+	}
+	j.set(s, p)
+	return nil
 }
 
 // mayBroadcast says whether a side may be seen whole by every task. A side whose unmatched rows (or whose rows at all,
@@ -79,12 +117,12 @@ func (j *joining) mayBroadcast(s side) bool {
 // canBroadcast says whether a side may be seen whole by every task and is small enough, or there is no other way for the
 // other side to stay spread.
 func (j *joining) canBroadcast(s side) bool {
-	p := j.left
-	if s == rightSide {
-		p = j.right
-	}
-	fits := j.d.options.BroadcastThreshold >= 0 && p.bytes <= float64(j.d.options.BroadcastThreshold)
-	return j.mayBroadcast(s) && (fits || len(j.leftKeys) == 0)
+	return j.mayBroadcast(s) && (j.fits(s) || len(j.leftKeys) == 0 || !j.d.canExchange(j.at(s.other()).node.Schema()))
+}
+
+// fits says whether a side is small enough to be sent to every task.
+func (j *joining) fits(s side) bool {
+	return j.d.options.BroadcastThreshold >= 0 && j.at(s).bytes <= float64(j.d.options.BroadcastThreshold)
 }
 
 func (j *joining) broadcast(s side) (*piece, error) {
@@ -94,17 +132,21 @@ func (j *joining) broadcast(s side) (*piece, error) {
 	}
 	var all unit
 	note := "join: small side (about %s) sent to every task"
-	if node, whole, ok := j.d.replicated(small); ok {
+	node, whole, replicated := j.d.replicated(small)
+	switch {
+	case small.from != nil:
+		notes := small.notes // of what was learned of the side; others stand with the stage
+		small, all = j.d.readBroadcast(small.from)
+		small.notes = notes
+	case replicated:
 		small = &piece{node: node, rows: small.rows, bytes: small.bytes, notes: small.notes}
 		all, note = whole, "join: small side (about %s) read by every task"
-	} else {
+	default:
 		stage, err := j.d.exchange(small, nil, 1)
 		if err != nil {
 			return nil, err
 		}
-		var leaf *plan.ShuffleRead
-		leaf, all = j.d.readBroadcast(stage)
-		small = &piece{node: leaf, rows: small.rows, bytes: small.bytes}
+		small, all = j.d.readBroadcast(stage)
 	}
 	units := make([]unit, len(large.units))
 	for i, u := range large.units {
@@ -136,21 +178,33 @@ func shift(cols []int, by int) []int {
 	return mapColumns(cols, func(col int) int { return col + by })
 }
 
+// partitionedAs says whether p is in the partitions that an exchange on keys would give.
+func (j *joining) partitionedAs(p *piece, keys []plan.Expr) bool {
+	if len(p.units) != j.d.options.ShufflePartitions {
+		return false
+	}
+	cols, plain := columnRefs(keys)
+	return plain && slices.Equal(p.hash, cols) || p.from != nil && p.from.partitions > 1 && reflect.DeepEqual(p.from.keys, keys)
+}
+
 func (j *joining) partitioned() (*piece, error) {
 	j.alignKeys()
-	leftCols, leftPlain := columnRefs(j.leftKeys)
-	rightCols, rightPlain := columnRefs(j.rightKeys)
-	left, right := j.left, j.right
-	var err error
-	// A side that an earlier exchange has partitioned in the same way stays as it is.
-	if !leftPlain || !slices.Equal(left.hash, leftCols) || len(left.units) != j.d.options.ShufflePartitions {
-		if left, err = j.d.repartition(left, j.leftKeys); err != nil {
+	for _, s := range []side{leftSide, rightSide} {
+		p := j.at(s)
+		if j.partitionedAs(p, j.keys(s)) {
+			j.d.keepTogether(p)
+			continue // as an earlier exchange has left it
+		}
+		p, err := j.d.repartition(p, j.keys(s))
+		if err != nil {
 			return nil, err
 		}
+		j.set(s, p)
 	}
-	if !rightPlain || !slices.Equal(right.hash, rightCols) || len(right.units) != j.d.options.ShufflePartitions {
-		if right, err = j.d.repartition(right, j.rightKeys); err != nil {
-			return nil, err
+	left, right := j.left, j.right
+	for _, s := range []side{leftSide, rightSide} {
+		if j.mayBroadcast(s.other()) { // then parts of a partition may each meet the other side's whole partition
+			j.d.mayScatter(j.at(s))
 		}
 	}
 	units := make([]unit, len(left.units))

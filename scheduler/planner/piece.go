@@ -16,6 +16,9 @@ type piece struct {
 	// hash, if not nil, are the output columns by whose hash the units were made: rows with equal values there are in the
 	// same unit, and unit i holds partition i of len(units).
 	hash []int
+	// from, if not nil, is the stage that the piece does nothing but read: whoever wants its rows in another way may read it
+	// again.
+	from *sharedStage
 	// rows and bytes estimate the output.
 	rows, bytes float64
 	notes       []string
@@ -30,7 +33,9 @@ type reads struct {
 	stage      plan.StageID
 	partitions []int32
 	all        bool
-	bytes      float64
+	// producers, if not nil, restricts the read to what a range of the stage's tasks wrote. Such reads are not merged.
+	producers *Range
+	bytes     float64
 }
 
 // merge gives the unit that reads what both read. Units of one fragment either read different things of a leaf or the
@@ -91,12 +96,23 @@ type sharedStage struct {
 	stage       plan.StageID
 	out         plan.Schema
 	partitions  int
+	keys        []plan.Expr
 	rows, bytes float64
+}
+
+// canExchange says whether rows of a schema survive an exchange.
+func (d *distributor) canExchange(s plan.Schema) bool {
+	return !slices.ContainsFunc(s, func(c plan.Column) bool { return !d.options.CanShuffle(c.Type) })
 }
 
 // exchange ends p as a stage that hashes its rows on keys into n partitions. Without keys (rows without columns have none
 // to give) there is one partition.
 func (d *distributor) exchange(p *piece, keys []plan.Expr, n int) (*sharedStage, error) {
+	return d.exchangeSummarized(p, keys, n, nil)
+}
+
+// exchangeSummarized is exchange, with a summary asked for of some output columns (Output.Keys).
+func (d *distributor) exchangeSummarized(p *piece, keys []plan.Expr, n int, summarize []int) (*sharedStage, error) {
 	for _, c := range p.node.Schema() {
 		if !d.options.CanShuffle(c.Type) {
 			return nil, &NotDistributableError{Reason: fmt.Sprintf("values of type %s cannot cross an exchange", c.Type)}
@@ -105,9 +121,9 @@ func (d *distributor) exchange(p *piece, keys []plan.Expr, n int) (*sharedStage,
 	if n == 1 || len(keys) == 0 {
 		n, keys = 1, nil
 	}
-	root := &plan.ShuffleWrite{Input: p.node, Keys: keys, Partitions: n}
+	root := &plan.ShuffleWrite{Input: p.node, Keys: keys, Partitions: n, Summarize: summarize}
 	id := d.addStage(p, root)
-	return &sharedStage{stage: id, out: p.node.Schema(), partitions: n, rows: p.rows, bytes: p.bytes}, nil
+	return &sharedStage{stage: id, out: p.node.Schema(), partitions: n, keys: keys, rows: p.rows, bytes: p.bytes}, nil
 }
 
 // read is a new leaf over a stage's output, a unit per partition.
@@ -120,10 +136,10 @@ func (d *distributor) read(s *sharedStage) *piece {
 	return &piece{node: leaf, units: units, rows: s.rows, bytes: s.bytes}
 }
 
-// readBroadcast is a new leaf that reads all of a stage's output wherever it stands.
-func (d *distributor) readBroadcast(s *sharedStage) (*plan.ShuffleRead, unit) {
+// readBroadcast is a piece and a unit that read all of a stage's output wherever they stand.
+func (d *distributor) readBroadcast(s *sharedStage) (*piece, unit) {
 	leaf := d.newRead(s, true)
-	return leaf, unit{leaf.Leaf: {stage: s.stage, all: true}}
+	return &piece{node: leaf, rows: s.rows, bytes: s.bytes}, unit{leaf.Leaf: {stage: s.stage, all: true}}
 }
 
 func (d *distributor) newRead(s *sharedStage, broadcast bool) *plan.ShuffleRead {
@@ -139,6 +155,10 @@ func (d *distributor) newRead(s *sharedStage, broadcast bool) *plan.ShuffleRead 
 func (d *distributor) repartition(p *piece, keys []plan.Expr) (*piece, error) {
 	if p.isSingle() && (d.options.ShufflePartitions == 1 || len(keys) == 0) {
 		return p, nil // all rows are in one place already
+	}
+	p, err := d.spread(p)
+	if err != nil {
+		return nil, err
 	}
 	s, err := d.exchange(p, keys, d.options.ShufflePartitions)
 	if err != nil {
@@ -167,7 +187,7 @@ func (d *distributor) addStage(p *piece, root plan.Node) plan.StageID {
 	id := plan.StageID(len(d.stages))
 	stage := &Stage{
 		ID: id, Root: root, Units: len(p.units), Notes: p.notes, EstimatedRows: p.rows, EstimatedBytes: p.bytes,
-		Tasks: d.packTasks(p.units), Indeterminate: !determinate(root),
+		Tasks: d.packTasks(p.units), Plan: d.latePlan(p.units), Indeterminate: !determinate(root),
 	}
 	if scanned := d.scanned(root); len(p.units) == 1 && scanned > 0 {
 		stage.Notes = append(slices.Clip(stage.Notes), fmt.Sprintf("scan: %s, read by one task", plan.BytesText(scanned)))

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -20,8 +21,13 @@ type Options struct {
 	// BroadcastThreshold is the estimated size in bytes up to which a join's build side is sent to every task; default
 	// 32 MiB; negative never broadcasts where a partitioned join is possible.
 	BroadcastThreshold int64
+	// Adaptive says which decisions go by the real sizes of what earlier stages wrote.
+	Adaptive Adaptive
 	// CanShuffle says whether values of a type survive a shuffle file exactly. Nil means all do.
 	CanShuffle func(plan.Type) bool
+
+	// splitAlways splits every partition that may be, whatever its size: for tests.
+	splitAlways bool
 }
 
 const (
@@ -70,12 +76,17 @@ type Stage struct {
 	Root   plan.Node
 	Inputs []plan.StageID
 	Tasks  []Task
+	// Plan, if not nil, gives the tasks once the inputs have run, in place of Tasks, which are by estimates then. It is a
+	// pure function of what the inputs wrote.
+	Plan func(inputs map[plan.StageID]*Output) []Task
 	// Units is how many pieces the work was cut into before it was packed into tasks.
 	Units int
 	// Notes say what was decided and why, for EXPLAIN.
 	Notes []string
 	// Indeterminate: run again, a task may give other rows. Whatever was made of its lost output must be made again too.
 	Indeterminate bool
+	// Dropped: what would have read the stage has turned out to have no rows; it need not run, or not to its end.
+	Dropped bool
 	// EstimatedRows and EstimatedBytes are of the stage's output.
 	EstimatedRows, EstimatedBytes float64
 }
@@ -93,12 +104,26 @@ type ShuffleInput struct {
 	Stage      plan.StageID
 	Partitions []int32
 	All        bool
+	// Producers, if not nil, restricts the input to what some of the stage's tasks wrote.
+	Producers *Range
 }
 
+// Range is the tasks of a stage from From to before To.
+type Range struct{ From, To int32 }
+
 // Distribute cuts root into stages; the last one is the statement's root. scans holds the planned files of every
-// IcebergScan leaf.
+// IcebergScan leaf. All goes by estimates.
 func Distribute(root plan.Node, scans map[plan.LeafID]ScanFiles, options Options) ([]*Stage, error) {
+	options.Adaptive = Adaptive{}
+	return Adapt(root, scans, options, nil)
+}
+
+// Adapt is Distribute while the stages run: where Options.Adaptive says so, it waits for what earlier stages have really
+// written. The stages that it gives are all; those that the runtime was not given for want of a reason to wait are at the
+// end.
+func Adapt(root plan.Node, scans map[plan.LeafID]ScanFiles, options Options, runtime Runtime) ([]*Stage, error) {
 	d := newDistributor(root, scans, options.withDefaults())
+	d.runtime = runtime
 	p, err := d.root(root)
 	if err != nil {
 		return nil, err
@@ -121,15 +146,18 @@ func OneTask(root plan.Node, scans map[plan.LeafID]ScanFiles, note string) ([]*S
 
 type distributor struct {
 	options  Options
+	runtime  Runtime
 	scans    map[plan.LeafID]ScanFiles
 	stages   []*Stage
 	nextLeaf plan.LeafID
 	ctes     map[int]*boundCTE
 	delims   []*delimSet // of the delim joins around whose other side is being distributed, outermost first
+	// scatter holds the leaves whose partitions may be read in parts by several tasks.
+	scatter map[plan.LeafID]bool
 }
 
 func newDistributor(root plan.Node, scans map[plan.LeafID]ScanFiles, o Options) *distributor {
-	d := &distributor{options: o, scans: scans, ctes: map[int]*boundCTE{}}
+	d := &distributor{options: o, scans: maps.Clone(scans), ctes: map[int]*boundCTE{}, scatter: map[plan.LeafID]bool{}}
 	eachLeaf(root, func(_ plan.Node, id plan.LeafID) { d.nextLeaf = max(d.nextLeaf, id) })
 	return d
 }

@@ -57,6 +57,7 @@ func (d *distributor) togetherByRow(p *piece, distinct bool) (*piece, error) {
 	keys := allColumns(p.node.Schema())
 	columns, _ := columnRefs(keys)
 	if slices.Equal(p.hash, columns) && len(columns) > 0 && len(p.units) == d.options.ShufflePartitions {
+		d.keepTogether(p)
 		return p, nil
 	}
 	if distinct && !givesDistinctRows(p.node) {

@@ -139,23 +139,41 @@ func (s *simulator) run(stages []*planner.Stage) (*compare.Result, error) {
 	}()
 	var result *compare.Result
 	for i, stage := range stages {
-		for k, task := range stage.Tasks {
-			query, err := render.SQL(below(stage.Root), render.Options{Leaf: func(n plan.Node) (string, error) { return s.leaf(n, task) }})
+		if i < len(stages)-1 {
+			if err := s.runStage(stage, stage.Tasks); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for _, task := range stage.Tasks {
+			query, err := s.query(stage, task)
 			if err != nil {
 				return nil, err
 			}
-			if i == len(stages)-1 {
-				if result, err = s.collect(result, query); err != nil {
-					return nil, fmt.Errorf("%w\n%s", err, query)
-				}
-				continue
-			}
-			if err := s.write(stage, k, query); err != nil {
-				return nil, fmt.Errorf("stage %d: %w\n%s", stage.ID, err, query)
+			if result, err = s.collect(result, query); err != nil {
+				return nil, fmt.Errorf("%w\n%s", err, query)
 			}
 		}
 	}
 	return result, nil
+}
+
+func (s *simulator) query(stage *planner.Stage, task planner.Task) (string, error) {
+	return render.SQL(below(stage.Root), render.Options{Leaf: func(n plan.Node) (string, error) { return s.leaf(n, task) }})
+}
+
+// runStage runs a stage whose output others read.
+func (s *simulator) runStage(stage *planner.Stage, tasks []planner.Task) error {
+	for k, task := range tasks {
+		query, err := s.query(stage, task)
+		if err != nil {
+			return err
+		}
+		if err := s.write(stage, k, query); err != nil {
+			return fmt.Errorf("stage %d: %w\n%s", stage.ID, err, query)
+		}
+	}
+	return nil
 }
 
 func below(root plan.Node) plan.Node {
@@ -197,7 +215,7 @@ func (s *simulator) write(stage *planner.Stage, task int, query string) error {
 	if w.Partitions > 1 {
 		partition = fmt.Sprintf("hash(%s) %% %d", strings.Join(keys, ", "), w.Partitions)
 	}
-	query = fmt.Sprintf("SELECT s.*, CAST(%s AS INTEGER) AS p FROM (%s) AS s", partition, query)
+	query = fmt.Sprintf("SELECT s.*, CAST(%s AS INTEGER) AS p, %d AS producer FROM (%s) AS s", partition, task, query)
 	if task == 0 {
 		return s.conn.Exec(context.Background(), "CREATE TEMP TABLE "+s.output(stage.ID)+" AS "+query)
 	}
@@ -239,7 +257,9 @@ func (s *simulator) read(n *plan.ShuffleRead, in planner.ShuffleInput) (string, 
 		columns = []string{"NULL AS c0"}
 	}
 	query := "SELECT " + strings.Join(columns, ", ") + " FROM " + s.output(in.Stage)
-	if !in.All {
+	if in.Producers != nil {
+		query += fmt.Sprintf(" WHERE producer >= %d AND producer < %d AND p = %d", in.Producers.From, in.Producers.To, in.Partitions[0])
+	} else if !in.All {
 		query += " WHERE p IN (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(in.Partitions), " ", ", "), "[]") + ")"
 	}
 	return query, nil
@@ -333,6 +353,8 @@ func (s *simulator) collect(into *compare.Result, query string) (*compare.Result
 type setting struct {
 	planner.Options
 	files bool
+	// adaptive: stages run while later ones are planned, by the real sizes.
+	adaptive bool
 }
 
 var settings = []setting{
@@ -342,12 +364,17 @@ var settings = []setting{
 	{Options: planner.Options{Slots: 4, ShufflePartitions: 3, TargetTaskSize: 1 << 10, BroadcastThreshold: -1}, files: true},
 	{Options: planner.Options{Slots: 2, ShufflePartitions: 1, TargetTaskSize: 1 << 10, BroadcastThreshold: -1, MaxPartitionsPerTask: 1}},
 	{Options: planner.Options{Slots: 1, ShufflePartitions: 1, TargetTaskSize: 1 << 20}},
+	{adaptive: true, Options: planner.Options{Slots: 4, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: -1, Adaptive: planner.AllAdaptive}.SplitAlways()},
+	{adaptive: true, Options: planner.Options{Slots: 3, ShufflePartitions: 2, TargetTaskSize: 1 << 10, BroadcastThreshold: 3000, Adaptive: planner.AllAdaptive}},
 }
 
 // settings are those for the next statement: by default two (one for many large statements), in turn; with SERAC_TEST_ALL=1
 // all of them.
 func (s *simulator) settings() []setting {
 	s.turn++
+	if os.Getenv("SERAC_ADAPT_ONLY") != "" {
+		return settings[6:8]
+	}
 	if os.Getenv("SERAC_TEST_ALL") != "" {
 		return settings
 	}
@@ -374,10 +401,18 @@ func (s *simulator) check(sql string, in ...setting) outcome {
 	spread, _ := s.distribute(bound.Plan, settings[0].Options)
 	out := outcome{parallel: s.parallel(spread)}
 	for _, set := range in {
-		stages, whole := s.distribute(bound.Plan, set.Options)
-		out.whole = out.whole || whole
 		s.files = set.files
-		got, err := s.run(stages)
+		var got *compare.Result
+		var stages []*planner.Stage
+		var err error
+		if set.adaptive && !out.whole {
+			got, stages, err = s.adapt(bound.Plan, set.Options)
+		} else {
+			var whole bool
+			stages, whole = s.distribute(bound.Plan, set.Options)
+			out.whole = out.whole || whole
+			got, err = s.run(stages)
+		}
 		detail := fmt.Sprintf("%+v\n%s\n%s", set, sql, planner.Explain(stages))
 		if wantErr != nil {
 			require.Error(s.t, err, "the statement fails: %v\n%s", wantErr, detail)
@@ -493,4 +528,27 @@ func (s *simulator) parallel(stages []*planner.Stage) bool {
 		})
 	}
 	return tasks > 1
+}
+
+// prunedShare is the groups of a table that hold rows for which a condition is true.
+type prunedShare struct {
+	share
+	s            *simulator
+	table, where string
+}
+
+func (p prunedShare) Groups(_ int64, _ int) []*seracv1.FileGroup {
+	// The path of a group's file is the condition that makes the group: one that the table was cut by before.
+	var kept []*seracv1.FileGroup
+	for n := 1; n <= p.max; n++ {
+		for i := range n {
+			path := fmt.Sprintf("rowid %% %d = %d", n, i)
+			rows, err := p.s.conn.Rows(context.Background(), fmt.Sprintf("SELECT count(*) FROM main.%s WHERE (%s) AND (%s)", plan.QuoteIdent(p.table), path, p.where))
+			require.NoError(p.s.t, err)
+			if rows[0][0].(int64) > 0 {
+				kept = append(kept, &seracv1.FileGroup{Files: []*seracv1.FileScanTask{{Path: path, Length: 1}}})
+			}
+		}
+	}
+	return kept
 }

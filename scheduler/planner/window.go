@@ -57,6 +57,7 @@ func (d *distributor) partitionBy(in *piece, keys []plan.Expr) (*piece, error) {
 		return all.note("window: in one task, without PARTITION BY"), nil
 	}
 	if cols, plain := columnRefs(keys); in.isSingle() || plain && in.hash != nil && containsAll(cols, in.hash) {
+		d.keepTogether(in)
 		return in, nil
 	}
 	rows, err := d.repartition(in, keys)
