@@ -44,6 +44,10 @@ func parse(b []byte, m proto.Message) error {
 	return refuseUnknown(m.ProtoReflect())
 }
 
+// Parse unmarshals a message as the codec does: bytes that are cut off, too deep or have fields that this version does not
+// know are an error. It is for messages that belong to an Extension and travel beside the plan.
+func Parse(b []byte, m proto.Message) error { return parse(b, m) }
+
 func refuseUnknown(m protoreflect.Message) error {
 	if number, matters := firstThatMatters(m); matters {
 		return fmt.Errorf("%s has field %d, which this version does not know", m.Descriptor().FullName(), number)

@@ -54,6 +54,9 @@ var sections = sync.OnceValue(func() []Section {
 	root := reflect.TypeFor[Config]()
 	for i := range root.NumField() {
 		f := root.Field(i)
+		if f.Type.Kind() != reflect.Struct {
+			continue // [catalogs.NAME], whose keys are the format's own
+		}
 		s := Section{Name: f.Tag.Get("toml"), Doc: docs["Config."+f.Name]}
 		for j := range f.Type.NumField() {
 			g := f.Type.Field(j)

@@ -92,6 +92,10 @@ func (c *Config) readFile(path string) (faults []error) {
 			faults = append(faults, fmt.Errorf("%s: %s: keys stand in sections, and this one is in none", path, section))
 			continue
 		}
+		if section == "catalogs" {
+			faults = append(faults, c.readCatalogs(path, values)...)
+			continue
+		}
 		if !slices.ContainsFunc(sections(), func(s Section) bool { return s.Name == section }) {
 			faults = append(faults, fmt.Errorf("%s: [%s]: unknown section", path, section))
 			continue

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,6 +19,13 @@ func (c *Config) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "[%s]\n", s.Name)
 		for _, k := range s.Keys {
 			fmt.Fprintf(&b, "%s = %s\n", k.Name, k.literal(fmt.Sprint(k.field(c).Interface())))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Catalogs)) {
+		catalog := c.Catalogs[name]
+		fmt.Fprintf(&b, "\n[catalogs.%s]\ntype = %q\n", name, catalog.Type)
+		for _, key := range slices.Sorted(maps.Keys(catalog.Properties)) {
+			fmt.Fprintf(&b, "%s = %q\n", key, catalog.Properties[key].String())
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -42,8 +51,18 @@ func Markdown() string {
 			fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", k.Name, k.Type, k.literal(k.Default), strings.ReplaceAll(k.Doc, "|", "\\|"))
 		}
 	}
+	b.WriteString(markdownCatalogs)
 	return b.String()
 }
+
+const markdownCatalogs = `
+## [catalogs.NAME]
+
+Catalogs of table formats other than Iceberg, as many as there are; the name is the catalog's in SQL. They can be given in
+the file only. ` + "`type`" + ` is the name of a format that the binary has built in
+([examples/customformat](../examples/customformat/README.md) shows how), and which other keys there are is the format's
+affair: all are strings, and none is printed. Their tables can be read, not written.
+`
 
 const markdownHead = `# Configuration
 

@@ -16,6 +16,8 @@ type Config struct {
 	Query Query `toml:"query"`
 	// What a process writes about itself to standard error.
 	Log Log `toml:"log"`
+	// Catalogs of other table formats, by their names in SQL; in a file only.
+	Catalogs map[string]FormatCatalog `toml:"-"`
 }
 
 // Scheduler is where the scheduler listens. Nothing authenticates clients: keep it on loopback or a private network.

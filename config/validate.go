@@ -78,6 +78,8 @@ func (c *Config) Validate() error {
 		}
 	}
 
+	c.validateCatalogs(fault)
+
 	if c.Catalog.Type != "rest" {
 		for path, value := range map[string]string{
 			"catalog.credential": c.Catalog.Credential.Reveal(), "catalog.token": c.Catalog.Token.Reveal(),

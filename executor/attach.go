@@ -180,7 +180,7 @@ func (e *Executor) register(ctx, streamCtx context.Context, conn *grpc.ClientCon
 		MemoryBytes:   e.o.MemoryLimit,
 		Version:       e.o.Version,
 		HostId:        e.o.HostID,
-		Extensions:    e.o.Registry.Names(),
+		Extensions:    e.o.Formats.Registry().Names(),
 	}}})
 	if err != nil && !errors.Is(err, io.EOF) { // after EOF, Recv has the reason
 		return nil, 0, fmt.Errorf("register: %w", err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seracdb/serac/codec"
 	"github.com/seracdb/serac/executor/flight"
 	"github.com/seracdb/serac/executor/shuffle"
 	"github.com/seracdb/serac/executor/task"
@@ -126,10 +125,11 @@ func (e *Executor) open() error {
 		},
 		Tables:        wire.NewTables(wire.TablesOptions{}),
 		Objects:       e.objects,
+		Formats:       e.o.Formats,
 		Dir:           subs["tasks"],
 		FlightAddress: e.o.AdvertiseAddress,
 		HostID:        e.o.HostID,
-		Codec:         codec.New(e.o.Registry),
+		Codec:         e.o.Formats.Codec(),
 		Logger:        e.log,
 	}
 	e.server = flight.NewServer((*results)(e), (*files)(e))

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seracdb/serac/codec"
+	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -58,8 +58,8 @@ type Options struct {
 	HostID string
 	// Version is told to the scheduler.
 	Version string
-	// Registry has the extension nodes that fragments may hold; nil: codec.Default.
-	Registry *codec.Registry
+	// Formats are the table formats beside Iceberg; the scheduler must have the same. Nil: none.
+	Formats *format.Set
 	// FetchConcurrency bounds the files that one task fetches at once; default 8.
 	FetchConcurrency int
 	// DrainGrace is how long running tasks may go on once Run's context ends, before they are handed back; default 10 s.
@@ -108,8 +108,8 @@ func (o *Options) setDefaults() {
 	if o.HostID == "" {
 		o.HostID = hostID()
 	}
-	if o.Registry == nil {
-		o.Registry = codec.Default
+	if o.Formats == nil {
+		o.Formats = &format.Set{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -110,6 +110,14 @@ type ExtensionImpl interface {
 	Explain() string
 }
 
+// ExtensionLeaf is an extension node without inputs that reads data: a scan of a table of another format. A task says
+// which parts of the data it reads (rule 11); a leaf that it does not name reads nothing.
+type ExtensionLeaf interface {
+	ExtensionImpl
+	// LeafID names the leaf within its fragment.
+	LeafID() LeafID
+}
+
 // --- one input ---
 
 // Filter keeps the rows for which Cond is true.
@@ -334,7 +342,8 @@ type WholeStatement struct {
 	Out   Schema
 }
 
-// NamedScan is a leaf (an IcebergScan, a MetadataScan or a Values) that a WholeStatement's text reads by name.
+// NamedScan is a leaf (an IcebergScan, a MetadataScan, a Values, an Extension that is a leaf) that a WholeStatement's text
+// reads by name.
 type NamedScan struct {
 	Name string
 	Scan Node

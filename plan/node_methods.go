@@ -36,6 +36,15 @@ func (n *Extension) Schema() Schema {
 	return n.Impl.Schema(inputs)
 }
 
+// Leaf is the id by which tasks are assigned what the node reads, if it is a leaf.
+func (n *Extension) Leaf() (LeafID, bool) {
+	leaf, ok := n.Impl.(ExtensionLeaf)
+	if !ok || len(n.Inputs) > 0 {
+		return 0, false
+	}
+	return leaf.LeafID(), true
+}
+
 func (n *Project) Schema() Schema {
 	in := n.Input.Schema()
 	out := make(Schema, len(n.Exprs))

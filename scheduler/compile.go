@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seracdb/serac/codec"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/job"
@@ -21,7 +20,7 @@ func (st *statement) compile(stages []*planner.Stage) ([]job.Stage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compile stage %d: %w", s.ID, err)
 		}
-		fragment, err := codec.EncodeFragment(s.Root, tables)
+		fragment, err := st.opts.Formats.Codec().EncodeFragment(s.Root, tables)
 		if err != nil {
 			return nil, fmt.Errorf("encode stage %d: %w", s.ID, err)
 		}
@@ -61,6 +60,11 @@ func compileTasks(tasks []planner.Task) []job.Task {
 		for _, leaf := range slices.Sorted(maps.Keys(t.Files)) {
 			out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
 				Leaf: int32(leaf), What: &seracv1.LeafAssignment_Files{Files: joinGroups(t.Files[leaf])},
+			})
+		}
+		for _, leaf := range slices.Sorted(maps.Keys(t.Splits)) {
+			out[i].Assignments = append(out[i].Assignments, &seracv1.LeafAssignment{
+				Leaf: int32(leaf), What: &seracv1.LeafAssignment_Splits{Splits: &seracv1.SplitInput{Splits: t.Splits[leaf]}},
 			})
 		}
 		for _, leaf := range t.Constants {

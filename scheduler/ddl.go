@@ -28,7 +28,7 @@ func (st *statement) runDDL(ctx context.Context) error {
 	c := st.opts.Catalog
 	switch p := st.parsed.(type) {
 	case *sql.CreateSchema:
-		name, err := st.schemaName(p.Name)
+		name, err := st.ownSchema(p.Name)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (st *statement) runDDL(ctx context.Context) error {
 
 func (st *statement) dropSchema(ctx context.Context, p *sql.DropSchema) error {
 	c := st.opts.Catalog
-	name, err := st.schemaName(p.Name)
+	name, err := st.ownSchema(p.Name)
 	if err != nil {
 		return err
 	}
@@ -85,22 +85,48 @@ func (st *statement) dropSchema(ctx context.Context, p *sql.DropSchema) error {
 	return err
 }
 
-// schemaName is the schema that [catalog.]schema names.
-func (st *statement) schemaName(name sql.Name) (string, error) {
+// schemaName is the catalog and the schema that [catalog.]schema names.
+func (st *statement) schemaName(name sql.Name) (catalogName, schema string, err error) {
+	catalogName, _ = st.session.Namespace()
 	switch len(name) {
 	case 1:
-		return name[0], nil
 	case 2:
-		return name[1], st.checkCatalog(name[0])
+		catalogName = name[0]
+	default:
+		return "", "", statementError("schema name %s: expected one or two parts", name)
 	}
-	return "", statementError("schema name %s: expected one or two parts", name)
+	c, err := st.formatCatalog(catalogName)
+	switch {
+	case err != nil:
+		return "", "", err
+	case c != nil:
+		catalogName = c.Name
+	default:
+		catalogName = st.opts.Catalog.Name()
+	}
+	return catalogName, name[len(name)-1], nil
+}
+
+// ownSchema is the schema that a name stands for, which must be in the Iceberg catalog.
+func (st *statement) ownSchema(name sql.Name) (string, error) {
+	catalogName, schema, err := st.schemaName(name)
+	if err != nil {
+		return "", err
+	}
+	if c, _ := st.formatCatalog(catalogName); c != nil {
+		return "", c.readOnly("schema " + name.String())
+	}
+	return schema, nil
 }
 
 // createTable makes an empty table.
 func (st *statement) createTable(ctx context.Context, name sql.Name, columns []iceberg.ColumnDef, o sql.TableOptions) (*catalog.Table, error) {
-	ns, table, err := st.qualify(name)
+	c, ns, table, err := st.qualify(name)
 	if err != nil {
 		return nil, err
+	}
+	if c != nil {
+		return nil, c.readOnly("table " + name.String())
 	}
 	schema, err := iceberg.NewSchema(columns)
 	if err != nil {

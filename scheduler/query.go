@@ -48,6 +48,12 @@ func (st *statement) bind(ctx context.Context, text string) (*bind.Bound, error)
 
 // resolve finds the table behind a reference.
 func (st *statement) resolve(ctx context.Context, ref bind.Ref) (*bind.Table, error) {
+	if c, schema, table, err := st.qualify(ref.Parts); err == nil && c != nil {
+		if ref.At != nil {
+			return nil, statementError("table %s: AT is for Iceberg tables", ref)
+		}
+		return st.resolveFormat(ctx, c, schema, table)
+	}
 	name, err := st.readable(ctx, ref.Parts)
 	if err != nil {
 		return nil, err
@@ -110,13 +116,14 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 		write = func(n plan.Node) plan.Node { return n }
 	}
 	var shape plan.Node = bound.Whole
+	asText := true // shape is the statement's text
 	if bound.Whole == nil || bound.Plan != nil && st.mayDistribute(bound.Plan) {
-		shape = bound.Plan
+		shape, asText = bound.Plan, false
 	}
 	if shape == nil {
 		return nil, fmt.Errorf("bind gave neither a plan nor a whole statement: %s", bound.Reason)
 	}
-	scans, err := st.planScans(ctx, shape)
+	shape, scans, err := st.planScans(ctx, shape)
 	if err != nil {
 		return nil, err
 	}
@@ -125,20 +132,21 @@ func (st *statement) plan(ctx context.Context, bound *bind.Bound, write func(pla
 	switch {
 	case p.why != "" && bound.Whole != nil:
 		// The text's own leaves carry their own ids: its scans are planned for them.
-		if shape != bound.Whole {
-			if scans, err = st.planScans(ctx, bound.Whole); err != nil {
+		if !asText {
+			if shape, scans, err = st.planScans(ctx, bound.Whole); err != nil {
 				return nil, err
 			}
 		}
-		p.stages, err = planner.OneTask(write(bound.Whole), scans, p.why)
+		p.stages, err = planner.OneTask(write(shape), scans, p.why)
 	case p.why != "":
-		p.stages, err = planner.OneTask(write(bound.Plan), scans, p.why)
+		p.stages, err = planner.OneTask(write(shape), scans, p.why)
 	default:
-		if shape != bound.Plan { // an executor has come meanwhile
-			if scans, err = st.planScans(ctx, bound.Plan); err != nil {
+		if asText { // an executor has come meanwhile
+			if shape, scans, err = st.planScans(ctx, bound.Plan); err != nil {
 				return nil, err
 			}
 		}
+		bound.Plan = shape
 		p.root, p.scans = write(bound.Plan), scans
 		p.stages, err = planner.Distribute(p.root, scans, st.plannerOptions())
 		var not *planner.NotDistributableError
@@ -161,8 +169,8 @@ func (st *statement) mayDistribute(root plan.Node) bool {
 	var most int64
 	plan.Walk(root, func(n plan.Node) bool {
 		if s, ok := n.(*plan.IcebergScan); ok {
-			if t, ok := st.tables.byKey(s.TableKey); ok && t.Bytes() >= 0 {
-				most += t.Bytes()
+			if bytes := st.tables.size(s.TableKey); bytes >= 0 {
+				most += bytes
 			} else {
 				most += threshold // unknown: look at the files
 			}
@@ -224,8 +232,9 @@ func scannedBytes(scans map[plan.LeafID]planner.ScanFiles) int64 {
 // maxConcurrentScans bounds the scans of one statement that are planned at once.
 const maxConcurrentScans = 8
 
-// planScans plans the files of every scan once (rule 9), at the versions the statement is pinned to.
-func (st *statement) planScans(ctx context.Context, root plan.Node) (map[plan.LeafID]planner.ScanFiles, error) {
+// planScans plans the files of every scan once (rule 9), at the versions the statement is pinned to. To the binder every
+// table is an Iceberg table: in the plan that comes back, scans of other formats' tables are those formats' leaves.
+func (st *statement) planScans(ctx context.Context, root plan.Node) (plan.Node, map[plan.LeafID]planner.ScanFiles, error) {
 	var leaves []*plan.IcebergScan
 	plan.Walk(root, func(n plan.Node) bool {
 		if s, ok := n.(*plan.IcebergScan); ok {
@@ -233,28 +242,44 @@ func (st *statement) planScans(ctx context.Context, root plan.Node) (map[plan.Le
 		}
 		return true
 	})
-	files := make([]*scan.Files, len(leaves))
+	files := make([]planner.ScanFiles, len(leaves))
+	others := make([]plan.Node, len(leaves)) // what stands in a leaf's place
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxConcurrentScans)
 	for i, leaf := range leaves {
 		g.Go(func() error {
-			t, ok := st.tables.byKey(leaf.TableKey)
-			if !ok {
-				return fmt.Errorf("plan scan of %s: the table is not pinned", leaf.TableKey)
-			}
 			var err error
-			if files[i], err = scan.PlanScan(ctx, t, leaf); err != nil {
+			if t, ok := st.tables.byKey(leaf.TableKey); ok {
+				var planned *scan.Files
+				planned, err = scan.PlanScan(ctx, t, leaf)
+				files[i] = scanFiles{planned}
+			} else if t, ok := st.tables.formatByKey(leaf.TableKey); ok {
+				others[i], files[i], err = t.plan(ctx, leaf)
+			} else {
+				err = errors.New("the table is not pinned")
+			}
+			if err != nil {
 				return fmt.Errorf("plan scan of %s: %w", leaf.TableKey, err)
 			}
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	scans := make(map[plan.LeafID]planner.ScanFiles, len(leaves))
+	inPlace := map[plan.LeafID]plan.Node{}
 	for i, leaf := range leaves {
-		scans[leaf.Leaf] = scanFiles{files[i]}
+		scans[leaf.Leaf] = files[i]
+		if others[i] != nil {
+			inPlace[leaf.Leaf] = others[i]
+		}
 	}
-	return scans, nil
+	root, err := plan.Transform(root, func(n plan.Node) (plan.Node, error) {
+		if s, ok := n.(*plan.IcebergScan); ok && inPlace[s.Leaf] != nil {
+			return inPlace[s.Leaf], nil
+		}
+		return n, nil
+	})
+	return root, scans, err
 }

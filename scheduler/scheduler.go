@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
 
+	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -25,12 +26,16 @@ import (
 // DefaultSchema is the schema that a new session's unqualified names resolve in.
 const DefaultSchema = "default"
 
-// Options are what a scheduler is made of. The caller owns Catalog, Cluster, Binder and Journal and closes them afterwards.
+// Options are what a scheduler is made of. The caller owns the catalogs, Cluster, Binder and Journal and closes
+// them afterwards.
 type Options struct {
 	Catalog *catalog.Catalog
 	Cluster *cluster.Cluster
 	Binder  *bind.Binder
-	Query   QueryOptions
+	// Formats are the table formats beside Iceberg; nil: none. FormatCatalogs are the catalogs of theirs.
+	Formats        *format.Set
+	FormatCatalogs []FormatCatalog
+	Query          QueryOptions
 	// CanShuffle says whether values of a type survive a shuffle file exactly; nil: all do.
 	CanShuffle func(plan.Type) bool
 	// Journal notes writes under way; nil: files of a write that a crash cuts off stay.
@@ -51,6 +56,9 @@ func New(opts Options) *Scheduler {
 	log := opts.Logger
 	if log == nil {
 		log = slog.Default()
+	}
+	if opts.Formats == nil {
+		opts.Formats = &format.Set{}
 	}
 	return &Scheduler{opts: opts, log: log}
 }
@@ -126,7 +134,7 @@ func (s *Scheduler) parse(session *engine.Session, text string) (*statement, err
 	}
 	return &statement{
 		Scheduler: s, id: id.String(), session: session, parsed: parsed, options: options, settings: settings,
-		tables: newPinned(s.opts.Catalog),
+		tables: newPinned(),
 	}, nil
 }
 
@@ -173,15 +181,24 @@ func (st *statement) shape(ctx context.Context) (isQuery bool, schema *arrow.Sch
 	}
 }
 
-// Catalogs lists the one catalog.
+// Catalogs lists the Iceberg catalog and those of other table formats.
 func (s *Scheduler) Catalogs(context.Context) ([]string, error) {
-	return []string{s.opts.Catalog.Name()}, nil
+	names := []string{s.opts.Catalog.Name()}
+	for _, c := range s.opts.FormatCatalogs {
+		names = append(names, c.Name)
+	}
+	return names, nil
 }
 
 // Schemas lists a catalog's schemas.
 func (s *Scheduler) Schemas(ctx context.Context, name string) ([]string, error) {
-	if err := s.checkCatalog(name); err != nil {
+	c, err := s.formatCatalog(name)
+	if err != nil {
 		return nil, err
+	}
+	if c != nil {
+		names, err := c.Schemas(ctx)
+		return names, formatError(err)
 	}
 	names, err := s.opts.Catalog.Namespaces(ctx)
 	return names, catalogError(err)
@@ -189,8 +206,13 @@ func (s *Scheduler) Schemas(ctx context.Context, name string) ([]string, error) 
 
 // Tables lists a schema's tables.
 func (s *Scheduler) Tables(ctx context.Context, name, schema string) ([]string, error) {
-	if err := s.checkCatalog(name); err != nil {
+	c, err := s.formatCatalog(name)
+	if err != nil {
 		return nil, err
+	}
+	if c != nil {
+		names, err := c.Tables(ctx, schema)
+		return names, formatError(err)
 	}
 	names, err := s.opts.Catalog.Tables(ctx, schema)
 	return names, catalogError(err)
@@ -198,16 +220,13 @@ func (s *Scheduler) Tables(ctx context.Context, name, schema string) ([]string, 
 
 // TableSchema is the Arrow schema of a table as a query of it would return it.
 func (s *Scheduler) TableSchema(ctx context.Context, name, schema, table string) (*arrow.Schema, error) {
-	if err := s.checkCatalog(name); err != nil {
-		return nil, err
-	}
-	st := &statement{Scheduler: s, session: engine.OpenSession("", "", name, schema), tables: newPinned(s.opts.Catalog)}
-	t, err := st.table(ctx, []string{name, schema, table})
+	st := &statement{Scheduler: s, session: engine.OpenSession("", "", name, schema), tables: newPinned()}
+	t, err := st.resolve(ctx, bind.Ref{Parts: []string{name, schema, table}})
 	if err != nil {
 		return nil, err
 	}
-	nulls := make([]string, len(t.Columns()))
-	for i, c := range t.Columns() {
+	nulls := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
 		nulls[i] = fmt.Sprintf("CAST(NULL AS %s) AS %s", c.Type.SQL(), plan.QuoteIdent(c.Name))
 	}
 	bound, err := st.bind(ctx, "SELECT "+strings.Join(nulls, ", "))
@@ -215,17 +234,10 @@ func (s *Scheduler) TableSchema(ctx context.Context, name, schema, table string)
 		return nil, err
 	}
 	fields := bound.Arrow.Fields()
-	for i, c := range t.Columns() {
+	for i, c := range t.Columns {
 		fields[i].Nullable = c.Nullable
 	}
 	return arrow.NewSchema(fields, nil), nil
-}
-
-func (s *Scheduler) checkCatalog(name string) error {
-	if strings.EqualFold(name, s.opts.Catalog.Name()) {
-		return nil
-	}
-	return statementError("catalog %q does not exist: there is %q", name, s.opts.Catalog.Name())
 }
 
 // statementError is the statement's own fault: retrying cannot help.

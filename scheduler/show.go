@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/engine"
 	"github.com/seracdb/serac/scheduler/sql"
@@ -74,14 +75,14 @@ func (st *statement) showRows(ctx context.Context) ([][]*string, error) {
 		if p.All {
 			return st.allTables(ctx, p.Like)
 		}
-		schema := sessionSchema
+		catalogName, schema := sessionCatalog, sessionSchema
 		if len(p.Schema) > 0 {
 			var err error
-			if schema, err = st.schemaName(p.Schema); err != nil {
+			if catalogName, schema, err = st.schemaName(p.Schema); err != nil {
 				return nil, err
 			}
 		}
-		names, err := st.Tables(ctx, sessionCatalog, schema)
+		names, err := st.Tables(ctx, catalogName, schema)
 		return column(names, p.Like), err
 	case *sql.Describe:
 		return st.describe(ctx, p.Table)
@@ -90,25 +91,37 @@ func (st *statement) showRows(ctx context.Context) ([][]*string, error) {
 }
 
 func (st *statement) allTables(ctx context.Context, like *string) ([][]*string, error) {
-	name := st.opts.Catalog.Name()
-	schemas, err := st.Schemas(ctx, name)
+	catalogs, err := st.Catalogs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out [][]*string
-	for _, schema := range schemas {
-		tables, err := st.Tables(ctx, name, schema)
+	for _, name := range catalogs {
+		schemas, err := st.Schemas(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range column(tables, like) {
-			out = append(out, []*string{&name, &schema, row[0]})
+		for _, schema := range schemas {
+			tables, err := st.Tables(ctx, name, schema)
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range column(tables, like) {
+				out = append(out, []*string{&name, &schema, row[0]})
+			}
 		}
 	}
 	return out, nil
 }
 
 func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, error) {
+	c, schema, table, err := st.qualify(name)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return st.describeFormat(ctx, c, schema, table)
+	}
 	t, err := st.table(ctx, name)
 	if err != nil {
 		return nil, err
@@ -119,12 +132,7 @@ func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, 
 	}
 	out := make([][]*string, 0, len(t.Columns()))
 	for _, c := range t.Columns() {
-		null := "YES"
-		if !c.Nullable {
-			null = "NO"
-		}
-		typeName := c.Type.SQL()
-		row := []*string{&c.Name, &typeName, &null, nil, nil}
+		row := describeColumn(c)
 		if p, ok := partitions[c.FieldID]; ok {
 			row[3] = &p
 		}
@@ -134,6 +142,16 @@ func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, 
 		out = append(out, row)
 	}
 	return out, nil
+}
+
+// describeColumn is a column's row of DESCRIBE, without what only some tables know.
+func describeColumn(c plan.ScanColumn) []*string {
+	null := "YES"
+	if !c.Nullable {
+		null = "NO"
+	}
+	typeName := c.Type.SQL()
+	return []*string{&c.Name, &typeName, &null, nil, nil}
 }
 
 // column makes one-column rows of the names that match a LIKE pattern.
@@ -191,24 +209,38 @@ func (st *statement) changeSession(ctx context.Context) error {
 	return nil
 }
 
-// use changes the schema; USE of the catalog's name alone goes to its default schema.
+// use changes the schema; USE of a catalog's name alone goes to its default schema, or to the only one that it has.
 func (st *statement) use(ctx context.Context, name sql.Name) error {
-	schemas, err := st.opts.Catalog.Namespaces(ctx)
+	catalogName, schema, err := st.schemaName(name)
 	if err != nil {
 		return err
 	}
-	schema, err := st.schemaName(name)
+	schemas, err := st.Schemas(ctx, catalogName)
 	if err != nil {
 		return err
 	}
-	found, ok := onlyFold(schemas, schema)
-	switch {
-	case ok:
-		st.session.Use(st.opts.Catalog.Name(), found)
-	case len(name) == 1 && st.checkCatalog(name[0]) == nil:
-		st.session.Use(st.opts.Catalog.Name(), DefaultSchema)
-	default:
+	if found, ok := onlyFold(schemas, schema); ok {
+		st.session.Use(catalogName, found)
+		return nil
+	}
+	if len(name) > 1 {
 		return statementError("schema %s does not exist", name)
 	}
+	c, err := st.formatCatalog(name[0])
+	switch {
+	case err != nil:
+		return statementError("schema %s does not exist", name)
+	case c == nil:
+		st.session.Use(st.opts.Catalog.Name(), DefaultSchema)
+		return nil
+	}
+	if schemas, err = c.Schemas(ctx); err != nil {
+		return formatError(err)
+	}
+	schema = DefaultSchema
+	if len(schemas) == 1 {
+		schema = schemas[0]
+	}
+	st.session.Use(c.Name, schema)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/plan"
+	"github.com/seracdb/serac/scheduler/sql"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -22,17 +23,23 @@ type pinned struct {
 	renewals singleflight.Group
 	mu       sync.Mutex
 	tables   map[string]*catalog.Table // by its name, by its key in plans, and by other spellings of its name
+	// formats are the tables of other formats, by the same, with the catalog in the name.
+	formats map[string]*formatTable
 }
 
 func newPinned(c *catalog.Catalog) *pinned {
-	return &pinned{catalog: c, tables: map[string]*catalog.Table{}}
+	return &pinned{catalog: c, tables: map[string]*catalog.Table{}, formats: map[string]*formatTable{}}
 }
 
-// table resolves a name of one to three parts. Names are looked up as written, then without regard to case.
+// table resolves the name of an Iceberg table, of one to three parts. Names are looked up as written, then without regard
+// to case.
 func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table, error) {
-	schema, name, err := st.qualify(parts)
+	c, schema, name, err := st.qualify(parts)
 	if err != nil {
 		return nil, err
+	}
+	if c != nil {
+		return nil, c.readOnly("table " + sql.Name(parts).String())
 	}
 	st.tables.mu.Lock()
 	defer st.tables.mu.Unlock()
@@ -42,7 +49,7 @@ func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table,
 	}
 	t, err := st.opts.Catalog.LoadTable(ctx, schema, name)
 	if errors.Is(err, catalog.ErrNoTable) || errors.Is(err, catalog.ErrNoNamespace) {
-		if found, foundName, ok := st.tables.ignoringCase(ctx, schema, name); ok {
+		if found, foundName, ok := ignoringCase(ctx, st.opts.Catalog.Namespaces, st.opts.Catalog.Tables, schema, name); ok {
 			t, err = st.opts.Catalog.LoadTable(ctx, found, foundName)
 		}
 	}
@@ -68,15 +75,18 @@ func (p *pinned) add(t *catalog.Table) {
 }
 
 // ignoringCase finds the one schema and table whose names differ in case alone.
-func (p *pinned) ignoringCase(ctx context.Context, schema, name string) (foundSchema, foundName string, ok bool) {
-	schemas, err := p.catalog.Namespaces(ctx)
+func ignoringCase(
+	ctx context.Context, listSchemas func(context.Context) ([]string, error), listTables func(context.Context, string) ([]string, error),
+	schema, name string,
+) (foundSchema, foundName string, ok bool) {
+	schemas, err := listSchemas(ctx)
 	if err != nil {
 		return "", "", false
 	}
 	if foundSchema, ok = onlyFold(schemas, schema); !ok {
 		return "", "", false
 	}
-	tables, err := p.catalog.Tables(ctx, foundSchema)
+	tables, err := listTables(ctx, foundSchema)
 	if err != nil {
 		return "", "", false
 	}
@@ -98,24 +108,20 @@ func onlyFold(names []string, want string) (string, bool) {
 	return found, n == 1
 }
 
-// qualify gives the schema and the name that a name of one to three parts stands for.
-func (st *statement) qualify(parts []string) (schema, name string, err error) {
-	sessionCatalog, sessionSchema := st.session.Namespace()
-	if err := st.checkCatalog(sessionCatalog); err != nil {
-		return "", "", err
-	}
+// qualify gives the catalog (nil: Iceberg's), the schema and the name that a name of one to three parts stands for.
+func (st *statement) qualify(parts []string) (c *FormatCatalog, schema, name string, err error) {
+	catalogName, schema := st.session.Namespace()
 	switch len(parts) {
 	case 1:
-		return sessionSchema, parts[0], nil
 	case 2:
-		return parts[0], parts[1], nil
+		schema = parts[0]
 	case 3:
-		if err := st.checkCatalog(parts[0]); err != nil {
-			return "", "", err
-		}
-		return parts[1], parts[2], nil
+		catalogName, schema = parts[0], parts[1]
+	default:
+		return nil, "", "", statementError("table name %s: expected one to three parts", strings.Join(parts, "."))
 	}
-	return "", "", statementError("table name %s: expected one to three parts", strings.Join(parts, "."))
+	c, err = st.formatCatalog(catalogName)
+	return c, schema, parts[len(parts)-1], err
 }
 
 // tableKey names one version of a table in plans and fragments: its name and a mark of its metadata file.

@@ -16,14 +16,17 @@ import (
 
 	"github.com/seracdb/serac/config"
 	"github.com/seracdb/serac/executor"
+	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/catalog"
 )
 
 // NewExecutor makes an executor that dials the configured scheduler.
 func NewExecutor(cfg *config.Config, o Options) (*executor.Executor, error) {
-	e := executorOptions(cfg, o)
+	e, err := executorOptions(cfg, o)
+	if err != nil {
+		return nil, err
+	}
 	e.SchedulerAddress = cfg.Executor.Scheduler
-	var err error
 	if e.Sealer, err = newSealer(cfg.Cluster); err != nil {
 		return nil, err
 	}
@@ -42,8 +45,10 @@ func NewExecutor(cfg *config.Config, o Options) (*executor.Executor, error) {
 	return x, nil
 }
 
-func executorOptions(cfg *config.Config, o Options) executor.Options {
+func executorOptions(cfg *config.Config, o Options) (executor.Options, error) {
+	formats, err := format.NewSet(o.Formats...)
 	e := executor.Options{
+		Formats:           formats,
 		Slots:             cfg.Executor.Slots,
 		Threads:           cfg.Executor.Slots,
 		MemoryLimit:       int64(cfg.Executor.MemoryLimit),
@@ -62,7 +67,7 @@ func executorOptions(cfg *config.Config, o Options) executor.Options {
 	if dir, ok := localWarehouse(cfg, o); ok {
 		e.DataDirs = []string{dir}
 	}
-	return e
+	return e, err
 }
 
 // localWarehouse is the directory of a warehouse on local disk.
@@ -111,11 +116,14 @@ func NewBoth(ctx context.Context, cfg *config.Config, o Options) (*Both, error) 
 		}
 		return nil, fmt.Errorf("dial %s: this process has no executors but its own", address)
 	}
+	e, err := executorOptions(cfg, o)
+	if err != nil {
+		return nil, err
+	}
 	s, err := newScheduler(ctx, cfg, o, &link{listener: control, dial: dial})
 	if err != nil {
 		return nil, err
 	}
-	e := executorOptions(cfg, o)
 	if e.Sealer, err = newSealer(cfg.Cluster); err != nil {
 		_ = s.Close() // err says why
 		return nil, err

@@ -14,9 +14,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/seracdb/serac/codec"
 	"github.com/seracdb/serac/config"
 	"github.com/seracdb/serac/executor/shuffle"
+	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/scheduler"
@@ -34,6 +34,8 @@ type Options struct {
 	DataDir string
 	Version string
 	Logger  *slog.Logger
+	// Formats are the table formats beside Iceberg. Scheduler and executors must have the same.
+	Formats []format.Format
 	// OnAttach, if not nil, is called each time an executor has attached to its scheduler.
 	OnAttach func()
 }
@@ -51,6 +53,7 @@ const missedHeartbeats = 4
 // Scheduler is a scheduler process: the front door, the engine and the executors' service.
 type Scheduler struct {
 	catalog *catalog.Catalog
+	formats []scheduler.FormatCatalog
 	binder  *bind.Binder
 	cluster *cluster.Cluster
 	engine  *scheduler.Scheduler
@@ -95,9 +98,13 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	if err != nil {
 		return nil, err
 	}
+	formats, err := format.NewSet(o.Formats...)
+	if err != nil {
+		return nil, err
+	}
 	clusterOptions := cluster.Options{
 		Sealer:  sealer,
-		Version: o.Version, Extensions: codec.Default.Names(), Logger: o.Logger,
+		Version: o.Version, Extensions: formats.Registry().Names(), Logger: o.Logger,
 		Lease: missedHeartbeats * time.Duration(cfg.Executor.HeartbeatIntervalSecs) * time.Second,
 	}
 	if inProcess != nil {
@@ -111,6 +118,9 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	if s.catalog, err = OpenCatalog(ctx, cfg, o.DataDir); err != nil {
 		return nil, err
 	}
+	if s.formats, err = openFormats(ctx, formats, cfg.Catalogs); err != nil {
+		return nil, err
+	}
 	if err := s.openJournal(cfg, o); err != nil {
 		return nil, err
 	}
@@ -120,7 +130,7 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	s.binder = bind.New(2 * runtime.GOMAXPROCS(0))
 	s.cluster = cluster.New(clusterOptions)
 	s.engine = scheduler.New(scheduler.Options{
-		Catalog: s.catalog, Cluster: s.cluster, Binder: s.binder, Journal: s.journal, Logger: o.Logger,
+		Catalog: s.catalog, Formats: formats, FormatCatalogs: s.formats, Cluster: s.cluster, Binder: s.binder, Journal: s.journal, Logger: o.Logger,
 		CanShuffle: func(t plan.Type) bool { _, ok := shuffle.Carrier(t); return ok },
 		Query: scheduler.QueryOptions{
 			Timeout:               time.Duration(cfg.Query.TimeoutSecs) * time.Second,
@@ -233,6 +243,10 @@ func (s *Scheduler) Close() error {
 		errs = append(errs, s.catalog.Close())
 		s.catalog = nil
 	}
+	for _, c := range s.formats {
+		errs = append(errs, c.Close())
+	}
+	s.formats = nil
 	return errors.Join(errs...)
 }
 

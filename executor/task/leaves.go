@@ -14,6 +14,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/seracdb/serac/executor/shuffle"
+	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/object"
 	"github.com/seracdb/serac/iceberg/read"
 	"github.com/seracdb/serac/plan"
@@ -66,6 +67,8 @@ func leafOf(n plan.Node) (plan.LeafID, bool) {
 		return n.Leaf, true
 	case *plan.TableFunction:
 		return n.Leaf, n.Input == nil
+	case *plan.Extension:
+		return n.Leaf()
 	default:
 		return 0, false
 	}
@@ -155,6 +158,10 @@ func (a *attempt) leaf(ctx context.Context, keep *leaves, n plan.Node, as *serac
 	case *plan.MetadataScan:
 		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
 			return a.metadataScan(ctx, n)
+		}
+	case *plan.Extension:
+		if in, ok := as.GetWhat().(*seracv1.LeafAssignment_Splits); ok {
+			return a.extension(ctx, keep, n, in.Splits.GetSplits())
 		}
 	case *plan.Values, *plan.TableFunction:
 		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
@@ -248,6 +255,31 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 	defer keep.mu.Unlock()
 	keep.queries = append(keep.queries, query)
 	return query.SQL, nil
+}
+
+// extension has a table format say how its leaf is read.
+func (a *attempt) extension(ctx context.Context, keep *leaves, n *plan.Extension, splits []*seracv1.Split) (string, error) {
+	types := n.Schema().Types()
+	if len(splits) == 0 {
+		return render.Empty(types), nil
+	}
+	for _, s := range splits {
+		a.task.inputRows.Add(s.GetRows())
+		a.task.inputBytes.Add(s.GetSizeBytes())
+	}
+	return a.Formats.SQL(ctx, n, splits, format.Read{
+		Local: func(ctx context.Context, location string) (string, error) {
+			f, err := a.Objects.Local(ctx, object.Storage{}, location)
+			if err != nil {
+				return "", err
+			}
+			keep.mu.Lock()
+			defer keep.mu.Unlock()
+			keep.files = append(keep.files, f)
+			return f.Path, nil
+		},
+		TempDir: a.dir,
+	})
 }
 
 // table rebuilds a table of the fragment.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seracdb/serac/codec"
 	"github.com/seracdb/serac/executor/shuffle"
+	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/object"
 	"github.com/seracdb/serac/internal/duckdb"
 	"github.com/seracdb/serac/plan"
@@ -33,6 +34,8 @@ type Runner struct {
 	Dir string
 	// FlightAddress and HostID say in shuffle files where they are.
 	FlightAddress, HostID string
+	// Formats are the table formats beside Iceberg.
+	Formats *format.Set
 	// Codec reads fragments.
 	Codec  *codec.Codec
 	Logger *slog.Logger

@@ -91,6 +91,8 @@ func AddAssignments(launch *seracv1.TaskLaunch, more []*seracv1.LeafAssignment) 
 			wire.AppendFiles(have.GetFiles(), a.GetFiles())
 		case have.GetShuffle() != nil && a.GetShuffle() != nil:
 			have.GetShuffle().Files = append(have.GetShuffle().Files, a.GetShuffle().GetFiles()...)
+		case have.GetSplits() != nil && a.GetSplits() != nil:
+			have.GetSplits().Splits = append(have.GetSplits().Splits, a.GetSplits().GetSplits()...)
 		default:
 			return fmt.Errorf("leaf %d is assigned twice, as %T and as %T", a.GetLeaf(), have.GetWhat(), a.GetWhat())
 		}

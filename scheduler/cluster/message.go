@@ -81,6 +81,8 @@ func (s *splitter) all(assignments []*seracv1.LeafAssignment) {
 			s.addGroup(a.GetLeaf(), a.GetFiles())
 		case a.GetShuffle() != nil:
 			s.addShuffle(a.GetLeaf(), a.GetShuffle())
+		case a.GetSplits() != nil:
+			s.addSplits(a.GetLeaf(), a.GetSplits())
 		default:
 			s.fit(proto.Size(a) + perElement)
 			s.put(a)
@@ -128,6 +130,24 @@ func (s *splitter) addShuffle(leaf int32, all *seracv1.ShuffleInput) {
 			open()
 		}
 		input.Files = append(input.Files, f)
+		s.room -= n
+	}
+}
+
+func (s *splitter) addSplits(leaf int32, all *seracv1.SplitInput) {
+	var input *seracv1.SplitInput
+	open := func() {
+		input = &seracv1.SplitInput{}
+		s.put(&seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Splits{Splits: input}})
+	}
+	s.fit(2 * perElement)
+	open()
+	for _, split := range all.GetSplits() {
+		n := proto.Size(split) + perElement
+		if s.fit(n) {
+			open()
+		}
+		input.Splits = append(input.Splits, split)
 		s.room -= n
 	}
 }

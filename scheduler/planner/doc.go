@@ -9,6 +9,7 @@
 // spread over tasks in any way: its rows are the union over its units. Strategies (one file each) keep that true:
 //
 //	scan.go       a unit per file group
+//	extension.go  a unit per group of another table format's splits
 //	aggregate.go  partial and final aggregates, or a repartition on the keys; beside it aggregate_split.go (calls as states
 //	              that merge), aggregate_states.go and aggregate_moments.go (the states of each function),
 //	              aggregate_distinct.go (DISTINCT calls) and aggregate_sets.go (grouping sets)

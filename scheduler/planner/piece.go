@@ -29,6 +29,7 @@ type unit map[plan.LeafID]reads
 
 type reads struct {
 	files      []*seracv1.FileGroup
+	splits     []*seracv1.Split // nil: not a leaf of splits
 	constant   bool
 	stage      plan.StageID
 	partitions []int32
@@ -50,6 +51,12 @@ func (u unit) merge(o unit) unit {
 		case have.all || have.constant:
 		case len(have.files) > 0 && len(r.files) > 0 && have.files[0] == r.files[0]:
 			// replicated
+		case len(have.splits) > 0 && len(r.splits) > 0 && have.splits[0] == r.splits[0]:
+			// replicated
+		case have.splits != nil:
+			have.splits = append(slices.Clip(have.splits), r.splits...)
+			have.bytes += r.bytes
+			m[leaf] = have
 		default:
 			have.files = append(slices.Clip(have.files), r.files...)
 			have.partitions = append(slices.Clip(have.partitions), r.partitions...)
@@ -206,7 +213,8 @@ func (d *distributor) addStage(p *piece, root plan.Node) plan.StageID {
 func (d *distributor) scanned(root plan.Node) float64 {
 	var total float64
 	eachLeaf(root, func(n plan.Node, id plan.LeafID) {
-		if _, ok := n.(*plan.IcebergScan); ok {
+		switch n.(type) {
+		case *plan.IcebergScan, *plan.Extension:
 			total += float64(d.scans[id].Bytes())
 		}
 	})
@@ -248,6 +256,10 @@ func eachLeaf(n plan.Node, visit func(plan.Node, plan.LeafID)) {
 	case *plan.TableFunction:
 		if n.Input == nil {
 			visit(n, n.Leaf)
+		}
+	case *plan.Extension:
+		if id, ok := n.Leaf(); ok {
+			visit(n, id)
 		}
 	}
 	for _, c := range n.Children() {

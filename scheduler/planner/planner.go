@@ -59,14 +59,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ScanFiles is a planned scan: its files are known, and can be grouped.
+// ScanFiles is a planned scan: it is known what it reads. That of an IcebergScan is a FileScan, that of a leaf of another
+// table format a SplitScan.
 type ScanFiles interface {
+	// Rows and Bytes are those of what the scan reads, of the columns read; before deletes.
+	Rows() int64
+	Bytes() int64
+}
+
+// FileScan is the planned scan of an Iceberg table.
+type FileScan interface {
+	ScanFiles
 	// Groups cuts the files into at least minGroups (where the files can be cut so far) groups of about target bytes. It
 	// never returns less than one group: an empty table reads as one group without files (rule 10).
 	Groups(target int64, minGroups int) []*seracv1.FileGroup
-	// Rows and Bytes are those of the planned files, of the columns read; before deletes.
-	Rows() int64
-	Bytes() int64
 }
 
 // Stage is a fragment with its tasks.
@@ -94,6 +100,7 @@ type Stage struct {
 // Task says for each leaf what it reads.
 type Task struct {
 	Files     map[plan.LeafID][]*seracv1.FileGroup
+	Splits    map[plan.LeafID][]*seracv1.Split
 	Constants []plan.LeafID
 	Shuffle   []ShuffleInput
 }
@@ -111,8 +118,8 @@ type ShuffleInput struct {
 // Range is the tasks of a stage from From to before To.
 type Range struct{ From, To int32 }
 
-// Distribute cuts root into stages; the last one is the statement's root. scans holds the planned files of every
-// IcebergScan leaf. All goes by estimates.
+// Distribute cuts root into stages; the last one is the statement's root. scans holds what every IcebergScan and
+// every leaf of another table format reads. All goes by estimates.
 func Distribute(root plan.Node, scans map[plan.LeafID]ScanFiles, options Options) ([]*Stage, error) {
 	options.Adaptive = Adaptive{}
 	return Adapt(root, scans, options, nil)
@@ -209,8 +216,10 @@ func (d *distributor) distribute(n plan.Node) (*piece, error) {
 		return d.delimJoin(n)
 	case *plan.DelimGet:
 		return d.delimGet(n)
-	case *plan.RecursiveCTE, *plan.Sample, *plan.Extension, *plan.WholeStatement:
+	case *plan.RecursiveCTE, *plan.Sample, *plan.WholeStatement:
 		return d.single(n)
+	case *plan.Extension:
+		return d.extension(n)
 	case *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.IcebergCommit:
 		return nil, fmt.Errorf("distribute: %T cannot stand here", n)
 	}

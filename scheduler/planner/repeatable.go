@@ -12,6 +12,9 @@ func repeatable(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.IcebergScan, *plan.MetadataScan, *plan.Values, *plan.ShuffleRead:
 		return true
+	case *plan.Extension:
+		_, leaf := n.Leaf()
+		return leaf
 	case *plan.Filter:
 		return !isVolatile(n.Cond) && repeatable(n.Input)
 	case *plan.Project:
@@ -62,6 +65,10 @@ func determinate(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.IcebergScan, *plan.MetadataScan, *plan.Values, *plan.ShuffleRead, *plan.ShuffleWrite, *plan.IcebergWrite, *plan.Filter, *plan.Project,
 		*plan.SetOp, *plan.DelimGet, *plan.DelimJoin, *plan.CTE, *plan.CTERef, *plan.Sort, *plan.Unnest:
+	case *plan.Extension:
+		if _, leaf := n.Leaf(); !leaf {
+			return false
+		}
 	case *plan.Join:
 		if n.Positional || n.AsOf {
 			return false
@@ -76,8 +83,10 @@ func determinate(n plan.Node) bool {
 				return false
 			}
 		}
-	default:
+	case *plan.Limit, *plan.Window, *plan.RecursiveCTE, *plan.Sample, *plan.TableFunction, *plan.IcebergCommit, *plan.WholeStatement:
 		// Limits take whichever rows come first, window functions break ties by arrival; of the rest nothing is known.
+		return false
+	default:
 		return false
 	}
 	for _, c := range n.Children() {

@@ -8,14 +8,12 @@ import (
 
 // scan makes a unit of each file group.
 func (d *distributor) scan(n *plan.IcebergScan) (*piece, error) {
-	files, ok := d.scans[n.Leaf]
+	files, ok := d.scans[n.Leaf].(FileScan)
 	if !ok {
 		return nil, fmt.Errorf("distribute: the files of scan %d of %s were not planned", n.Leaf, n.TableKey)
 	}
 	rows, bytes := float64(files.Rows()), float64(files.Bytes())
-	unitSize := min(d.options.TargetTaskSize, minUnitSize)
-	minGroups := min(d.options.Slots, int(bytes/float64(unitSize))+1)
-	groups := files.Groups(d.options.TargetTaskSize, minGroups)
+	groups := files.Groups(d.options.TargetTaskSize, d.minGroups(bytes))
 	var length float64
 	for _, g := range groups {
 		length += groupLength(g)
@@ -38,6 +36,12 @@ func (d *distributor) metadataScan(n *plan.MetadataScan) (*piece, error) {
 		rows = 1000
 	}
 	return (&piece{node: n, units: []unit{{n.Leaf: {constant: true}}}, rows: rows}).sized(), nil
+}
+
+// minGroups is how many units a scan of so many bytes should at least be cut into.
+func (d *distributor) minGroups(bytes float64) int {
+	unitSize := min(d.options.TargetTaskSize, minUnitSize)
+	return min(d.options.Slots, int(bytes/float64(unitSize))+1)
 }
 
 // values are read by one unit.

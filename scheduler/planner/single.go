@@ -102,9 +102,9 @@ func (d *distributor) readAll(root plan.Node) (unit, error) {
 	u := unit{}
 	var err error
 	eachLeaf(root, func(n plan.Node, id plan.LeafID) {
-		switch n := n.(type) {
-		case *plan.IcebergScan:
-			p, scanErr := d.scan(n)
+		switch n.(type) {
+		case *plan.IcebergScan, *plan.Extension:
+			p, scanErr := d.distribute(n)
 			if scanErr != nil {
 				err = scanErr
 				return

@@ -97,13 +97,15 @@ func (u unit) isPart() bool {
 }
 
 func (u unit) task() Task {
-	t := Task{Files: map[plan.LeafID][]*seracv1.FileGroup{}}
+	t := Task{Files: map[plan.LeafID][]*seracv1.FileGroup{}, Splits: map[plan.LeafID][]*seracv1.Split{}}
 	for _, leaf := range slices.Sorted(maps.Keys(u)) {
 		switch r := u[leaf]; {
 		case r.constant:
 			t.Constants = append(t.Constants, leaf)
 		case r.files != nil:
 			t.Files[leaf] = r.files
+		case r.splits != nil:
+			t.Splits[leaf] = r.splits
 		default:
 			t.Shuffle = append(t.Shuffle, ShuffleInput{
 				Leaf: leaf, Stage: r.stage, Partitions: r.partitions, All: r.all, Producers: r.producers,

@@ -9,6 +9,7 @@ package seracv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	anypb "google.golang.org/protobuf/types/known/anypb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -294,6 +295,7 @@ type LeafAssignment struct {
 	//	*LeafAssignment_Files
 	//	*LeafAssignment_Shuffle
 	//	*LeafAssignment_Constant
+	//	*LeafAssignment_Splits
 	What          isLeafAssignment_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -370,6 +372,15 @@ func (x *LeafAssignment) GetConstant() *ConstantInput {
 	return nil
 }
 
+func (x *LeafAssignment) GetSplits() *SplitInput {
+	if x != nil {
+		if x, ok := x.What.(*LeafAssignment_Splits); ok {
+			return x.Splits
+		}
+	}
+	return nil
+}
+
 type isLeafAssignment_What interface {
 	isLeafAssignment_What()
 }
@@ -387,11 +398,126 @@ type LeafAssignment_Constant struct {
 	Constant *ConstantInput `protobuf:"bytes,4,opt,name=constant,proto3,oneof"`
 }
 
+type LeafAssignment_Splits struct {
+	// A leaf of another table format.
+	Splits *SplitInput `protobuf:"bytes,6,opt,name=splits,proto3,oneof"`
+}
+
 func (*LeafAssignment_Files) isLeafAssignment_What() {}
 
 func (*LeafAssignment_Shuffle) isLeafAssignment_What() {}
 
 func (*LeafAssignment_Constant) isLeafAssignment_What() {}
+
+func (*LeafAssignment_Splits) isLeafAssignment_What() {}
+
+// SplitInput is what a leaf of another table format reads.
+type SplitInput struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Splits        []*Split               `protobuf:"bytes,1,rep,name=splits,proto3" json:"splits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplitInput) Reset() {
+	*x = SplitInput{}
+	mi := &file_serac_v1_task_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplitInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplitInput) ProtoMessage() {}
+
+func (x *SplitInput) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_task_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplitInput.ProtoReflect.Descriptor instead.
+func (*SplitInput) Descriptor() ([]byte, []int) {
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SplitInput) GetSplits() []*Split {
+	if x != nil {
+		return x.Splits
+	}
+	return nil
+}
+
+// Split is a part of a table of another format, as the format itself has planned it.
+type Split struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The format's own message.
+	Message *anypb.Any `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// What the part holds, for metrics; 0 when unknown.
+	Rows          int64 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	SizeBytes     int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Split) Reset() {
+	*x = Split{}
+	mi := &file_serac_v1_task_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Split) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Split) ProtoMessage() {}
+
+func (x *Split) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_task_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Split.ProtoReflect.Descriptor instead.
+func (*Split) Descriptor() ([]byte, []int) {
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Split) GetMessage() *anypb.Any {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *Split) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Split) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
 
 // ConstantInput assigns a leaf that needs no further description.
 type ConstantInput struct {
@@ -402,7 +528,7 @@ type ConstantInput struct {
 
 func (x *ConstantInput) Reset() {
 	*x = ConstantInput{}
-	mi := &file_serac_v1_task_proto_msgTypes[3]
+	mi := &file_serac_v1_task_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +540,7 @@ func (x *ConstantInput) String() string {
 func (*ConstantInput) ProtoMessage() {}
 
 func (x *ConstantInput) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[3]
+	mi := &file_serac_v1_task_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +553,7 @@ func (x *ConstantInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstantInput.ProtoReflect.Descriptor instead.
 func (*ConstantInput) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{3}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{5}
 }
 
 // ShuffleInput is a set of shuffle files.
@@ -440,7 +566,7 @@ type ShuffleInput struct {
 
 func (x *ShuffleInput) Reset() {
 	*x = ShuffleInput{}
-	mi := &file_serac_v1_task_proto_msgTypes[4]
+	mi := &file_serac_v1_task_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -452,7 +578,7 @@ func (x *ShuffleInput) String() string {
 func (*ShuffleInput) ProtoMessage() {}
 
 func (x *ShuffleInput) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[4]
+	mi := &file_serac_v1_task_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -465,7 +591,7 @@ func (x *ShuffleInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShuffleInput.ProtoReflect.Descriptor instead.
 func (*ShuffleInput) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{4}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ShuffleInput) GetFiles() []*ShuffleFile {
@@ -495,7 +621,7 @@ type ShuffleFile struct {
 
 func (x *ShuffleFile) Reset() {
 	*x = ShuffleFile{}
-	mi := &file_serac_v1_task_proto_msgTypes[5]
+	mi := &file_serac_v1_task_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +633,7 @@ func (x *ShuffleFile) String() string {
 func (*ShuffleFile) ProtoMessage() {}
 
 func (x *ShuffleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[5]
+	mi := &file_serac_v1_task_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +646,7 @@ func (x *ShuffleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShuffleFile.ProtoReflect.Descriptor instead.
 func (*ShuffleFile) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{5}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ShuffleFile) GetProducer() *TaskId {
@@ -596,7 +722,7 @@ type TaskLaunch struct {
 
 func (x *TaskLaunch) Reset() {
 	*x = TaskLaunch{}
-	mi := &file_serac_v1_task_proto_msgTypes[6]
+	mi := &file_serac_v1_task_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -608,7 +734,7 @@ func (x *TaskLaunch) String() string {
 func (*TaskLaunch) ProtoMessage() {}
 
 func (x *TaskLaunch) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[6]
+	mi := &file_serac_v1_task_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -621,7 +747,7 @@ func (x *TaskLaunch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskLaunch.ProtoReflect.Descriptor instead.
 func (*TaskLaunch) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{6}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TaskLaunch) GetId() *TaskId {
@@ -670,7 +796,7 @@ type TaskLaunchPart struct {
 
 func (x *TaskLaunchPart) Reset() {
 	*x = TaskLaunchPart{}
-	mi := &file_serac_v1_task_proto_msgTypes[7]
+	mi := &file_serac_v1_task_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +808,7 @@ func (x *TaskLaunchPart) String() string {
 func (*TaskLaunchPart) ProtoMessage() {}
 
 func (x *TaskLaunchPart) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[7]
+	mi := &file_serac_v1_task_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +821,7 @@ func (x *TaskLaunchPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskLaunchPart.ProtoReflect.Descriptor instead.
 func (*TaskLaunchPart) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{7}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TaskLaunchPart) GetId() *TaskId {
@@ -732,7 +858,7 @@ type TaskStatus struct {
 
 func (x *TaskStatus) Reset() {
 	*x = TaskStatus{}
-	mi := &file_serac_v1_task_proto_msgTypes[8]
+	mi := &file_serac_v1_task_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +870,7 @@ func (x *TaskStatus) String() string {
 func (*TaskStatus) ProtoMessage() {}
 
 func (x *TaskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[8]
+	mi := &file_serac_v1_task_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +883,7 @@ func (x *TaskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskStatus.ProtoReflect.Descriptor instead.
 func (*TaskStatus) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{8}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TaskStatus) GetId() *TaskId {
@@ -822,7 +948,7 @@ type TaskStatusPart struct {
 
 func (x *TaskStatusPart) Reset() {
 	*x = TaskStatusPart{}
-	mi := &file_serac_v1_task_proto_msgTypes[9]
+	mi := &file_serac_v1_task_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +960,7 @@ func (x *TaskStatusPart) String() string {
 func (*TaskStatusPart) ProtoMessage() {}
 
 func (x *TaskStatusPart) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[9]
+	mi := &file_serac_v1_task_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +973,7 @@ func (x *TaskStatusPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskStatusPart.ProtoReflect.Descriptor instead.
 func (*TaskStatusPart) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{9}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TaskStatusPart) GetId() *TaskId {
@@ -905,7 +1031,7 @@ type KeySummary struct {
 
 func (x *KeySummary) Reset() {
 	*x = KeySummary{}
-	mi := &file_serac_v1_task_proto_msgTypes[10]
+	mi := &file_serac_v1_task_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1043,7 @@ func (x *KeySummary) String() string {
 func (*KeySummary) ProtoMessage() {}
 
 func (x *KeySummary) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[10]
+	mi := &file_serac_v1_task_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1056,7 @@ func (x *KeySummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeySummary.ProtoReflect.Descriptor instead.
 func (*KeySummary) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{10}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *KeySummary) GetColumn() int64 {
@@ -1027,7 +1153,7 @@ type TaskMetrics struct {
 
 func (x *TaskMetrics) Reset() {
 	*x = TaskMetrics{}
-	mi := &file_serac_v1_task_proto_msgTypes[11]
+	mi := &file_serac_v1_task_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1165,7 @@ func (x *TaskMetrics) String() string {
 func (*TaskMetrics) ProtoMessage() {}
 
 func (x *TaskMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[11]
+	mi := &file_serac_v1_task_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1178,7 @@ func (x *TaskMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskMetrics.ProtoReflect.Descriptor instead.
 func (*TaskMetrics) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{11}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TaskMetrics) GetInputRows() int64 {
@@ -1117,7 +1243,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_serac_v1_task_proto_msgTypes[12]
+	mi := &file_serac_v1_task_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1255,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[12]
+	mi := &file_serac_v1_task_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1268,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{12}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Failure) GetKind() FailureKind {
@@ -1181,7 +1307,7 @@ type FlightTicket struct {
 
 func (x *FlightTicket) Reset() {
 	*x = FlightTicket{}
-	mi := &file_serac_v1_task_proto_msgTypes[13]
+	mi := &file_serac_v1_task_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1319,7 @@ func (x *FlightTicket) String() string {
 func (*FlightTicket) ProtoMessage() {}
 
 func (x *FlightTicket) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_task_proto_msgTypes[13]
+	mi := &file_serac_v1_task_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1332,7 @@ func (x *FlightTicket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlightTicket.ProtoReflect.Descriptor instead.
 func (*FlightTicket) Descriptor() ([]byte, []int) {
-	return file_serac_v1_task_proto_rawDescGZIP(), []int{13}
+	return file_serac_v1_task_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FlightTicket) GetTicket() isFlightTicket_Ticket {
@@ -1274,7 +1400,7 @@ var File_serac_v1_task_proto protoreflect.FileDescriptor
 
 const file_serac_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x13serac/v1/task.proto\x12\bserac.v1\x1a\x13serac/v1/seal.proto\x1a\x14serac/v1/table.proto\"a\n" +
+	"\x13serac/v1/task.proto\x12\bserac.v1\x1a\x19google/protobuf/any.proto\x1a\x13serac/v1/seal.proto\x1a\x14serac/v1/table.proto\"a\n" +
 	"\bFragment\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12'\n" +
 	"\x06tables\x18\x02 \x03(\v2\x0f.serac.v1.TableR\x06tables\x12\x12\n" +
@@ -1283,13 +1409,22 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\x06job_id\x18\x01 \x01(\tR\x05jobId\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\x05R\x05stage\x12\x12\n" +
 	"\x04task\x18\x03 \x01(\x05R\x04task\x12\x18\n" +
-	"\aattempt\x18\x04 \x01(\x05R\aattempt\"\xc4\x01\n" +
+	"\aattempt\x18\x04 \x01(\x05R\aattempt\"\xf4\x01\n" +
 	"\x0eLeafAssignment\x12\x12\n" +
 	"\x04leaf\x18\x01 \x01(\x05R\x04leaf\x12+\n" +
 	"\x05files\x18\x02 \x01(\v2\x13.serac.v1.FileGroupH\x00R\x05files\x122\n" +
 	"\ashuffle\x18\x03 \x01(\v2\x16.serac.v1.ShuffleInputH\x00R\ashuffle\x125\n" +
-	"\bconstant\x18\x04 \x01(\v2\x17.serac.v1.ConstantInputH\x00R\bconstantB\x06\n" +
-	"\x04what\"\x0f\n" +
+	"\bconstant\x18\x04 \x01(\v2\x17.serac.v1.ConstantInputH\x00R\bconstant\x12.\n" +
+	"\x06splits\x18\x06 \x01(\v2\x14.serac.v1.SplitInputH\x00R\x06splitsB\x06\n" +
+	"\x04what\"5\n" +
+	"\n" +
+	"SplitInput\x12'\n" +
+	"\x06splits\x18\x01 \x03(\v2\x0f.serac.v1.SplitR\x06splits\"j\n" +
+	"\x05Split\x12.\n" +
+	"\amessage\x18\x01 \x01(\v2\x14.google.protobuf.AnyR\amessage\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\x03R\x04rows\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\"\x0f\n" +
 	"\rConstantInput\";\n" +
 	"\fShuffleInput\x12+\n" +
 	"\x05files\x18\x01 \x03(\v2\x15.serac.v1.ShuffleFileR\x05files\"\x81\x02\n" +
@@ -1400,63 +1535,69 @@ func file_serac_v1_task_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_task_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_serac_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_serac_v1_task_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_serac_v1_task_proto_goTypes = []any{
 	(TaskState)(0),         // 0: serac.v1.TaskState
 	(FailureKind)(0),       // 1: serac.v1.FailureKind
 	(*Fragment)(nil),       // 2: serac.v1.Fragment
 	(*TaskId)(nil),         // 3: serac.v1.TaskId
 	(*LeafAssignment)(nil), // 4: serac.v1.LeafAssignment
-	(*ConstantInput)(nil),  // 5: serac.v1.ConstantInput
-	(*ShuffleInput)(nil),   // 6: serac.v1.ShuffleInput
-	(*ShuffleFile)(nil),    // 7: serac.v1.ShuffleFile
-	(*TaskLaunch)(nil),     // 8: serac.v1.TaskLaunch
-	(*TaskLaunchPart)(nil), // 9: serac.v1.TaskLaunchPart
-	(*TaskStatus)(nil),     // 10: serac.v1.TaskStatus
-	(*TaskStatusPart)(nil), // 11: serac.v1.TaskStatusPart
-	(*KeySummary)(nil),     // 12: serac.v1.KeySummary
-	(*TaskMetrics)(nil),    // 13: serac.v1.TaskMetrics
-	(*Failure)(nil),        // 14: serac.v1.Failure
-	(*FlightTicket)(nil),   // 15: serac.v1.FlightTicket
-	nil,                    // 16: serac.v1.TaskLaunch.SettingsEntry
-	(*Table)(nil),          // 17: serac.v1.Table
-	(*FileGroup)(nil),      // 18: serac.v1.FileGroup
-	(*DataFile)(nil),       // 19: serac.v1.DataFile
-	(*Sealed)(nil),         // 20: serac.v1.Sealed
+	(*SplitInput)(nil),     // 5: serac.v1.SplitInput
+	(*Split)(nil),          // 6: serac.v1.Split
+	(*ConstantInput)(nil),  // 7: serac.v1.ConstantInput
+	(*ShuffleInput)(nil),   // 8: serac.v1.ShuffleInput
+	(*ShuffleFile)(nil),    // 9: serac.v1.ShuffleFile
+	(*TaskLaunch)(nil),     // 10: serac.v1.TaskLaunch
+	(*TaskLaunchPart)(nil), // 11: serac.v1.TaskLaunchPart
+	(*TaskStatus)(nil),     // 12: serac.v1.TaskStatus
+	(*TaskStatusPart)(nil), // 13: serac.v1.TaskStatusPart
+	(*KeySummary)(nil),     // 14: serac.v1.KeySummary
+	(*TaskMetrics)(nil),    // 15: serac.v1.TaskMetrics
+	(*Failure)(nil),        // 16: serac.v1.Failure
+	(*FlightTicket)(nil),   // 17: serac.v1.FlightTicket
+	nil,                    // 18: serac.v1.TaskLaunch.SettingsEntry
+	(*Table)(nil),          // 19: serac.v1.Table
+	(*FileGroup)(nil),      // 20: serac.v1.FileGroup
+	(*anypb.Any)(nil),      // 21: google.protobuf.Any
+	(*DataFile)(nil),       // 22: serac.v1.DataFile
+	(*Sealed)(nil),         // 23: serac.v1.Sealed
 }
 var file_serac_v1_task_proto_depIdxs = []int32{
-	17, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
-	18, // 1: serac.v1.LeafAssignment.files:type_name -> serac.v1.FileGroup
-	6,  // 2: serac.v1.LeafAssignment.shuffle:type_name -> serac.v1.ShuffleInput
-	5,  // 3: serac.v1.LeafAssignment.constant:type_name -> serac.v1.ConstantInput
-	7,  // 4: serac.v1.ShuffleInput.files:type_name -> serac.v1.ShuffleFile
-	3,  // 5: serac.v1.ShuffleFile.producer:type_name -> serac.v1.TaskId
-	3,  // 6: serac.v1.TaskLaunch.id:type_name -> serac.v1.TaskId
-	4,  // 7: serac.v1.TaskLaunch.assignments:type_name -> serac.v1.LeafAssignment
-	16, // 8: serac.v1.TaskLaunch.settings:type_name -> serac.v1.TaskLaunch.SettingsEntry
-	3,  // 9: serac.v1.TaskLaunchPart.id:type_name -> serac.v1.TaskId
-	4,  // 10: serac.v1.TaskLaunchPart.assignments:type_name -> serac.v1.LeafAssignment
-	3,  // 11: serac.v1.TaskStatus.id:type_name -> serac.v1.TaskId
-	0,  // 12: serac.v1.TaskStatus.state:type_name -> serac.v1.TaskState
-	13, // 13: serac.v1.TaskStatus.metrics:type_name -> serac.v1.TaskMetrics
-	7,  // 14: serac.v1.TaskStatus.shuffle_files:type_name -> serac.v1.ShuffleFile
-	19, // 15: serac.v1.TaskStatus.data_files:type_name -> serac.v1.DataFile
-	14, // 16: serac.v1.TaskStatus.failure:type_name -> serac.v1.Failure
-	12, // 17: serac.v1.TaskStatus.summaries:type_name -> serac.v1.KeySummary
-	3,  // 18: serac.v1.TaskStatusPart.id:type_name -> serac.v1.TaskId
-	19, // 19: serac.v1.TaskStatusPart.data_files:type_name -> serac.v1.DataFile
-	7,  // 20: serac.v1.TaskStatusPart.shuffle_files:type_name -> serac.v1.ShuffleFile
-	12, // 21: serac.v1.TaskStatusPart.summaries:type_name -> serac.v1.KeySummary
-	1,  // 22: serac.v1.Failure.kind:type_name -> serac.v1.FailureKind
-	7,  // 23: serac.v1.Failure.shuffle_file:type_name -> serac.v1.ShuffleFile
-	3,  // 24: serac.v1.FlightTicket.result:type_name -> serac.v1.TaskId
-	7,  // 25: serac.v1.FlightTicket.shuffle:type_name -> serac.v1.ShuffleFile
-	20, // 26: serac.v1.FlightTicket.sealed:type_name -> serac.v1.Sealed
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	19, // 0: serac.v1.Fragment.tables:type_name -> serac.v1.Table
+	20, // 1: serac.v1.LeafAssignment.files:type_name -> serac.v1.FileGroup
+	8,  // 2: serac.v1.LeafAssignment.shuffle:type_name -> serac.v1.ShuffleInput
+	7,  // 3: serac.v1.LeafAssignment.constant:type_name -> serac.v1.ConstantInput
+	5,  // 4: serac.v1.LeafAssignment.splits:type_name -> serac.v1.SplitInput
+	6,  // 5: serac.v1.SplitInput.splits:type_name -> serac.v1.Split
+	21, // 6: serac.v1.Split.message:type_name -> google.protobuf.Any
+	9,  // 7: serac.v1.ShuffleInput.files:type_name -> serac.v1.ShuffleFile
+	3,  // 8: serac.v1.ShuffleFile.producer:type_name -> serac.v1.TaskId
+	3,  // 9: serac.v1.TaskLaunch.id:type_name -> serac.v1.TaskId
+	4,  // 10: serac.v1.TaskLaunch.assignments:type_name -> serac.v1.LeafAssignment
+	18, // 11: serac.v1.TaskLaunch.settings:type_name -> serac.v1.TaskLaunch.SettingsEntry
+	3,  // 12: serac.v1.TaskLaunchPart.id:type_name -> serac.v1.TaskId
+	4,  // 13: serac.v1.TaskLaunchPart.assignments:type_name -> serac.v1.LeafAssignment
+	3,  // 14: serac.v1.TaskStatus.id:type_name -> serac.v1.TaskId
+	0,  // 15: serac.v1.TaskStatus.state:type_name -> serac.v1.TaskState
+	15, // 16: serac.v1.TaskStatus.metrics:type_name -> serac.v1.TaskMetrics
+	9,  // 17: serac.v1.TaskStatus.shuffle_files:type_name -> serac.v1.ShuffleFile
+	22, // 18: serac.v1.TaskStatus.data_files:type_name -> serac.v1.DataFile
+	16, // 19: serac.v1.TaskStatus.failure:type_name -> serac.v1.Failure
+	14, // 20: serac.v1.TaskStatus.summaries:type_name -> serac.v1.KeySummary
+	3,  // 21: serac.v1.TaskStatusPart.id:type_name -> serac.v1.TaskId
+	22, // 22: serac.v1.TaskStatusPart.data_files:type_name -> serac.v1.DataFile
+	9,  // 23: serac.v1.TaskStatusPart.shuffle_files:type_name -> serac.v1.ShuffleFile
+	14, // 24: serac.v1.TaskStatusPart.summaries:type_name -> serac.v1.KeySummary
+	1,  // 25: serac.v1.Failure.kind:type_name -> serac.v1.FailureKind
+	9,  // 26: serac.v1.Failure.shuffle_file:type_name -> serac.v1.ShuffleFile
+	3,  // 27: serac.v1.FlightTicket.result:type_name -> serac.v1.TaskId
+	9,  // 28: serac.v1.FlightTicket.shuffle:type_name -> serac.v1.ShuffleFile
+	23, // 29: serac.v1.FlightTicket.sealed:type_name -> serac.v1.Sealed
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_task_proto_init() }
@@ -1470,9 +1611,10 @@ func file_serac_v1_task_proto_init() {
 		(*LeafAssignment_Files)(nil),
 		(*LeafAssignment_Shuffle)(nil),
 		(*LeafAssignment_Constant)(nil),
+		(*LeafAssignment_Splits)(nil),
 	}
-	file_serac_v1_task_proto_msgTypes[10].OneofWrappers = []any{}
-	file_serac_v1_task_proto_msgTypes[13].OneofWrappers = []any{
+	file_serac_v1_task_proto_msgTypes[12].OneofWrappers = []any{}
+	file_serac_v1_task_proto_msgTypes[15].OneofWrappers = []any{
 		(*FlightTicket_Result)(nil),
 		(*FlightTicket_Shuffle)(nil),
 		(*FlightTicket_Sealed)(nil),
@@ -1483,7 +1625,7 @@ func file_serac_v1_task_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_task_proto_rawDesc), len(file_serac_v1_task_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/seracdb/serac/client"
 )
 
-func sqlCommand() *cobra.Command {
+func sqlCommand(o Options) *cobra.Command {
 	var url, text, file, format string
 	cmd := &cobra.Command{
 		Use: "sql", Args: cobra.NoArgs,
@@ -55,7 +55,7 @@ func sqlCommand() *cobra.Command {
 			Color: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "", Progress: term.IsTerminal(int(os.Stderr.Fd())),
 		}
 		if interactive {
-			_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "serac", version, "- \\help for help")
+			_, _ = fmt.Fprintln(cmd.ErrOrStderr(), "serac", o.Version, "- \\help for help")
 			return errors.Join(session.RunShell(ctx), conn.Close())
 		}
 		err = session.RunScript(ctx, text)

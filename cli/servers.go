@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -14,12 +14,13 @@ import (
 
 // settings are the flags of a server command: where its configuration comes from.
 type settings struct {
+	options       Options
 	file, dataDir string
 	set           func() map[string]string
 }
 
-func addSettings(cmd *cobra.Command, sections ...string) *settings {
-	s := &settings{}
+func addSettings(cmd *cobra.Command, o Options, sections ...string) *settings {
+	s := &settings{options: o}
 	cmd.Flags().StringVar(&s.file, "config", "", "configuration file (TOML)")
 	cmd.Flags().StringVar(&s.dataDir, "data-dir", "./serac-data", "directory of the embedded catalog and its warehouse")
 	s.set = config.Flags(cmd.Flags(), append(sections, "log")...)
@@ -34,7 +35,7 @@ func (s *settings) load() (*config.Config, server.Options, error) {
 	}
 	log := newLogger(cfg.Log)
 	slog.SetDefault(log)
-	return cfg, server.Options{DataDir: s.dataDir, Version: version, Logger: log}, nil
+	return cfg, server.Options{DataDir: s.dataDir, Version: s.options.Version, Formats: s.options.Formats, Logger: log}, nil
 }
 
 func newLogger(c config.Log) *slog.Logger {
@@ -58,14 +59,14 @@ func loggerAt(level slog.Level, c config.Log) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }
 
-func serveCommand() *cobra.Command {
+func serveCommand(o Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Args: cobra.NoArgs,
 		Short: "Run a scheduler and an executor in one process, with an embedded catalog",
 		Long: "Runs everything in one process: tables live under the data directory (or in the configured catalog), and\n" +
 			"Flight SQL clients such as `serac sql` connect to port 50051. SIGTERM or Ctrl-C lets running statements end.",
 	}
-	s := addSettings(cmd, "scheduler", "executor", "cluster", "catalog", "storage", "query")
+	s := addSettings(cmd, o, "scheduler", "executor", "cluster", "catalog", "storage", "query")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, options, err := s.load()
 		if err != nil {
@@ -81,12 +82,12 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-func schedulerCommand() *cobra.Command {
+func schedulerCommand(o Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "scheduler", Args: cobra.NoArgs,
 		Short: "Run a scheduler, which clients and executors connect to",
 	}
-	s := addSettings(cmd, "scheduler", "cluster", "catalog", "storage", "query")
+	s := addSettings(cmd, o, "scheduler", "cluster", "catalog", "storage", "query")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, options, err := s.load()
 		if err != nil {
@@ -102,12 +103,12 @@ func schedulerCommand() *cobra.Command {
 	return cmd
 }
 
-func executorCommand() *cobra.Command {
+func executorCommand(o Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "executor", Args: cobra.NoArgs,
 		Short: "Run an executor, which registers with a scheduler and runs its tasks",
 	}
-	s := addSettings(cmd, "executor", "cluster", "storage")
+	s := addSettings(cmd, o, "executor", "cluster", "storage")
 	var address string
 	cmd.Flags().StringVar(&address, "scheduler", "", "the scheduler's host:port for executors (same as --executor.scheduler)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
