@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -18,7 +19,6 @@ type FormatCatalog struct {
 
 // readCatalogs reads the tables below [catalogs].
 func (c *Config) readCatalogs(path string, catalogs map[string]any) (faults []error) {
-	c.Catalogs = map[string]FormatCatalog{}
 	for _, name := range slices.Sorted(maps.Keys(catalogs)) {
 		section := "catalogs." + name
 		keys, ok := catalogs[name].(map[string]any)
@@ -26,21 +26,47 @@ func (c *Config) readCatalogs(path string, catalogs map[string]any) (faults []er
 			faults = append(faults, fmt.Errorf("%s: %s: a catalog is a section, [catalogs.NAME]", path, section))
 			continue
 		}
-		catalog := FormatCatalog{Properties: map[string]Secret{}}
+		c.setCatalogKey(name, "", "") // it is there, whatever its keys are
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			text, ok := keys[key].(string)
-			switch {
-			case !ok:
+			if !ok {
 				faults = append(faults, fmt.Errorf("%s: %s.%s: expected a string", path, section, key))
-			case key == "type":
-				catalog.Type = text
-			default:
-				catalog.Properties[key] = NewSecret(text)
 			}
+			c.setCatalogKey(name, key, text)
 		}
-		c.Catalogs[name] = catalog
 	}
 	return faults
+}
+
+// catalogsEnv is the section in the names of environment variables, which go on with the catalog's name and the key.
+const catalogsEnv = "CATALOGS"
+
+// setCatalog sets a key from the environment: NAME__KEY.
+func (c *Config) setCatalog(rest, value string) error {
+	name, key, found := strings.Cut(strings.ToLower(rest), "__")
+	if !found || name == "" || key == "" {
+		return errors.New("expected " + envPrefix + catalogsEnv + "__<NAME>__<KEY>")
+	}
+	c.setCatalogKey(name, key, value)
+	return nil
+}
+
+func (c *Config) setCatalogKey(name, key, value string) {
+	if c.Catalogs == nil {
+		c.Catalogs = map[string]FormatCatalog{}
+	}
+	catalog := c.Catalogs[name]
+	if catalog.Properties == nil {
+		catalog.Properties = map[string]Secret{}
+	}
+	switch key {
+	case "":
+	case "type":
+		catalog.Type = value
+	default:
+		catalog.Properties[key] = NewSecret(value)
+	}
+	c.Catalogs[name] = catalog
 }
 
 var catalogName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -120,6 +120,12 @@ func (c *Config) readEnviron(environ []string) (faults []error) {
 			continue
 		}
 		section, key, _ := strings.Cut(rest, "__")
+		if section == catalogsEnv {
+			if err := c.setCatalog(key, value); err != nil {
+				faults = append(faults, fmt.Errorf("environment: %s: %w", name, err))
+			}
+			continue
+		}
 		k, ok := findKey(strings.ToLower(section + "." + key))
 		if !ok || k.Env() != name {
 			faults = append(faults, fmt.Errorf("environment: %s: unknown key", name))

@@ -58,8 +58,8 @@ func Markdown() string {
 const markdownCatalogs = `
 ## [catalogs.NAME]
 
-Catalogs of table formats other than Iceberg, as many as there are; the name is the catalog's in SQL. They can be given in
-the file only. ` + "`type`" + ` is the name of a format that the binary has built in
+Catalogs of table formats other than Iceberg, as many as there are; the name is the catalog's in SQL. Their keys can be given
+in the file, and in the environment as ` + "`SERAC_CATALOGS__<NAME>__<KEY>`" + `. ` + "`type`" + ` is the name of a format that the binary has built in
 ([examples/customformat](../examples/customformat/README.md) shows how), and which other keys there are is the format's
 affair: all are strings, and none is printed. Their tables can be read, not written.
 `

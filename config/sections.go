@@ -16,7 +16,7 @@ type Config struct {
 	Query Query `toml:"query"`
 	// What a process writes about itself to standard error.
 	Log Log `toml:"log"`
-	// Catalogs of other table formats, by their names in SQL; in a file only.
+	// Catalogs of other table formats, by their names in SQL.
 	Catalogs map[string]FormatCatalog `toml:"-"`
 }
 
