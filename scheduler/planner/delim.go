@@ -290,6 +290,11 @@ func (d *distributor) oneUnit(n plan.Node) bool {
 		case *plan.IcebergScan:
 			p, err := d.scan(n)
 			one = one && err == nil && p.isSingle()
+		case *plan.Extension:
+			if _, leaf := n.Leaf(); leaf {
+				p, err := d.extension(n)
+				one = one && err == nil && p.isSingle()
+			}
 		case *plan.CTERef:
 			s, ok := d.ctes[n.Index]
 			one = one && (!ok || s.oneUnit())

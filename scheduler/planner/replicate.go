@@ -17,6 +17,10 @@ func (d *distributor) replicated(p *piece) (node plan.Node, all unit, ok bool) {
 		switch n := n.(type) {
 		case *plan.IcebergScan:
 			scanned += merged[n.Leaf].bytes
+		case *plan.Extension:
+			if leaf, ok := n.Leaf(); ok {
+				scanned += merged[leaf].bytes
+			}
 		case *plan.ShuffleRead:
 			shuffled += float64(n.EstimatedBytes)
 		case *plan.Join:
@@ -41,6 +45,10 @@ func (d *distributor) replicated(p *piece) (node plan.Node, all unit, ok bool) {
 			all[n.Leaf] = merged[n.Leaf]
 		case *plan.MetadataScan:
 			all[n.Leaf] = merged[n.Leaf]
+		case *plan.Extension:
+			if leaf, ok := n.Leaf(); ok {
+				all[leaf] = merged[leaf]
+			}
 		case *plan.Values:
 			all[n.Leaf] = merged[n.Leaf]
 		}

@@ -7,6 +7,9 @@ import (
 	"github.com/seracdb/serac/format"
 )
 
+// version must be the same on scheduler and executors.
+var version = "dev"
+
 func main() {
-	cli.Main(cli.Options{Version: "customformat", Formats: []format.Format{customformat.Format{}}})
+	cli.Main(cli.Options{Version: version, Formats: []format.Format{customformat.Format{}}})
 }
