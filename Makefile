@@ -88,6 +88,7 @@ $(GOLANGCI):
 .PHONY: proto
 proto: ## Generate the Go code of the wire messages
 	$(BUF) generate
+	cd examples/customformat && $(subst tools/,../../tools/,$(BUF)) generate
 
 .PHONY: proto-check
 proto-check: ## Check that the wire messages are in order and their Go code is current

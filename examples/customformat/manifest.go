@@ -61,13 +61,14 @@ func parseManifest(text []byte) (*manifest, error) {
 	if len(m.Columns) == 0 {
 		fault("no columns")
 	}
-	types := map[string]plan.Kind{}
+	types := map[string]plan.Kind{} // by name in lower case
 	for _, c := range m.Columns {
 		t, err := columnType(c.Type)
+		_, twice := types[strings.ToLower(c.Name)]
 		switch {
 		case c.Name == "":
 			fault("a column without a name")
-		case types[strings.ToLower(c.Name)] != 0:
+		case twice:
 			fault("column %q: there are two of that name", c.Name)
 		case err != nil:
 			fault("column %q: %w", c.Name, err)

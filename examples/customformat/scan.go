@@ -36,7 +36,9 @@ func (s *Scan) LeafID() plan.LeafID { return s.Leaf }
 func (s *Scan) Schema([]plan.Schema) plan.Schema {
 	out := make(plan.Schema, len(s.Read))
 	for i, at := range s.Read {
-		out[i] = s.Columns[at]
+		if at >= 0 && at < len(s.Columns) { // the codec refuses others
+			out[i] = s.Columns[at]
+		}
 	}
 	return out
 }
@@ -68,6 +70,9 @@ func (Codec) Encode(n plan.ExtensionImpl) (proto.Message, error) {
 		m.Columns = append(m.Columns, &scanpb.Column{Name: c.Name, Type: c.Type.SQL(), Nullable: c.Nullable})
 	}
 	for _, at := range s.Read {
+		if at < 0 || at >= len(s.Columns) {
+			return nil, fmt.Errorf("column %d of %d", at, len(s.Columns))
+		}
 		m.Read = append(m.Read, int32(at))
 	}
 	return m, nil
