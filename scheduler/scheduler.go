@@ -134,7 +134,7 @@ func (s *Scheduler) parse(session *engine.Session, text string) (*statement, err
 	}
 	return &statement{
 		Scheduler: s, id: id.String(), session: session, parsed: parsed, options: options, settings: settings,
-		tables: newPinned(),
+		tables: newPinned(s.opts.Catalog),
 	}, nil
 }
 
@@ -220,7 +220,7 @@ func (s *Scheduler) Tables(ctx context.Context, name, schema string) ([]string, 
 
 // TableSchema is the Arrow schema of a table as a query of it would return it.
 func (s *Scheduler) TableSchema(ctx context.Context, name, schema, table string) (*arrow.Schema, error) {
-	st := &statement{Scheduler: s, session: engine.OpenSession("", "", name, schema), tables: newPinned()}
+	st := &statement{Scheduler: s, session: engine.OpenSession("", "", name, schema), tables: newPinned(s.opts.Catalog)}
 	t, err := st.resolve(ctx, bind.Ref{Parts: []string{name, schema, table}})
 	if err != nil {
 		return nil, err

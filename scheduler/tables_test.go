@@ -35,7 +35,7 @@ func TestRule4TableTravelsOncePerFragment(t *testing.T) {
 			Namespace: "ns", Name: "t", Schema: ice.NewSchema(0, ice.NestedField{ID: 1, Name: "x", Type: ice.PrimitiveTypes.Int32}),
 		})
 		require.NoError(t, err)
-		tables := newPinned()
+		tables := newPinned(c)
 		tables.pin(table)
 		root := &plan.SetOp{Op: plan.SetUnion, All: true}
 		for i := range 10 {
@@ -73,7 +73,7 @@ func TestTablesWithDotsInTheirNames(t *testing.T) {
 		require.NoError(t, err)
 	}
 	st := &statement{
-		Scheduler: New(Options{Catalog: c}), session: engine.OpenSession("", "", "serac", DefaultSchema), tables: newPinned(),
+		Scheduler: New(Options{Catalog: c}), session: engine.OpenSession("", "", "serac", DefaultSchema), tables: newPinned(c),
 	}
 	one, err := st.table(ctx, []string{"a", "b.c"})
 	require.NoError(t, err)
