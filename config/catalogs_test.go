@@ -30,7 +30,7 @@ type = "csv"
 
 	var printed bytes.Buffer
 	require.NoError(t, c.Write(&printed))
-	require.Contains(t, printed.String(), "\n[catalogs.files]\ntype = \"csv\"\npath = \"***\"\n")
+	require.Contains(t, printed.String(), "\n[catalogs.files]\ntype = \"csv\"\npath = \"<redacted>\"\n")
 	require.NotContains(t, printed.String(), "s3cr3t", "nothing says which keys are secrets")
 }
 
