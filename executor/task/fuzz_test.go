@@ -39,6 +39,6 @@ func FuzzLeafAssignment(f *testing.F) {
 			return
 		}
 		require.Equal(t, want, count(launch.GetAssignments()), "each file is assigned, and once")
-		require.NotNil(t, New(launch).Metrics())
+		require.NotNil(t, New(launch, nil).Metrics())
 	})
 }

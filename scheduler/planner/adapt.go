@@ -201,6 +201,10 @@ func (d *distributor) weight(n plan.Node) float64 {
 			bytes *= selectivity(n.Filter)
 		}
 		return bytes
+	case *plan.Extension:
+		if leaf, ok := n.Leaf(); ok && d.scans[leaf] != nil {
+			return float64(d.scans[leaf].Bytes())
+		}
 	case *plan.CTERef:
 		switch bound := d.ctes[n.Index]; {
 		case bound == nil:

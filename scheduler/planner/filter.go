@@ -158,13 +158,15 @@ func (f *filtering) scan(n *plan.IcebergScan, col int, of plan.Type) plan.Node {
 	// Pruning only saves work: what cannot be planned again is read as it was planned first.
 	if files, err := f.d.runtime.Prune(&m, m.Filter); err == nil {
 		f.d.scans[n.Leaf] = files
-		f.keep(n.Leaf, files)
+		if files, ok := files.(FileScan); ok {
+			f.keep(n.Leaf, files)
+		}
 	}
 	return &plan.Filter{Input: &m, Cond: f.keys.condition(column)}
 }
 
 // keep takes out of the units' reads of a leaf all files that are not among the given ones.
-func (f *filtering) keep(leaf plan.LeafID, files ScanFiles) {
+func (f *filtering) keep(leaf plan.LeafID, files FileScan) {
 	wanted := map[string]bool{}
 	for _, g := range files.Groups(f.d.options.TargetTaskSize, 1) {
 		for _, file := range g.Files {
