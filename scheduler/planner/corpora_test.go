@@ -36,15 +36,15 @@ func checkCorpus(t *testing.T, c corpora.Corpus) tally {
 			}
 			o := s.check(q.SQL, s.settings()...)
 			sum.statements++
-			if o.parallel {
+			if o.Parallel {
 				sum.parallel++
 			} else {
 				t.Logf("not in parallel: %s", q.SQL)
 			}
-			if o.whole {
+			if o.Whole {
 				sum.whole = append(sum.whole, q.Label)
 			}
-			if o.unspecified {
+			if o.Unspecified {
 				sum.unspecified++
 			}
 		})

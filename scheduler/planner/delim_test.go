@@ -52,7 +52,7 @@ func TestRule26CorrelatedSubqueries(t *testing.T) {
 			if find[*plan.DelimJoin](s.bind(sql).Plan) != nil {
 				delim++
 			}
-			require.False(t, s.check(sql, s.settings()...).unspecified, "the answer must be specified: %s", sql)
+			require.False(t, s.check(sql, s.settings()...).Unspecified, "the answer must be specified: %s", sql)
 		})
 	}
 	require.Greater(t, delim, 40, "statements that DuckDB plans with delim joins")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/scheduler/planner"
+	"github.com/seracdb/serac/tests/simulate"
 	"github.com/seracdb/serac/tests/tpch"
 )
 
@@ -43,7 +44,7 @@ func TestTPCHLayout(t *testing.T) {
 
 // columnShare is a share whose size follows from the columns read.
 type columnShare struct {
-	share
+	simulate.Share
 	bytes int64
 }
 

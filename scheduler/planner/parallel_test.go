@@ -13,6 +13,7 @@ import (
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/scheduler/planner"
 	"github.com/seracdb/serac/tests/corpora"
+	"github.com/seracdb/serac/tests/simulate"
 	"github.com/seracdb/serac/tests/tpch"
 )
 
@@ -83,7 +84,7 @@ func (s *simulator) sizedScans(root plan.Node) map[plan.LeafID]planner.ScanFiles
 	plan.Walk(root, func(n plan.Node) bool {
 		if scan, ok := n.(*plan.IcebergScan); ok {
 			rows := s.tables[scan.TableKey].Rows
-			scans[scan.Leaf] = columnShare{share{rows: rows, max: 100}, rows * 8 * int64(len(scan.Columns)) / 2}
+			scans[scan.Leaf] = columnShare{simulate.Share{Count: rows, Max: 100}, rows * 8 * int64(len(scan.Columns)) / 2}
 		}
 		return true
 	})

@@ -26,8 +26,8 @@ type Options struct {
 	// CanShuffle says whether values of a type survive a shuffle file exactly. Nil means all do.
 	CanShuffle func(plan.Type) bool
 
-	// splitAlways splits every partition that may be, whatever its size: for tests.
-	splitAlways bool
+	// SplitAlways splits every partition that may be, whatever its size: for tests.
+	SplitAlways bool
 }
 
 const (

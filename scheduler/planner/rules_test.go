@@ -44,7 +44,7 @@ func (s *simulator) checkAll(t *testing.T, statements ...string) {
 	for _, sql := range statements {
 		t.Run("", func(t *testing.T) {
 			s.t = t
-			require.False(t, s.check(sql, s.settings()...).unspecified, "the answer must be specified: %s", sql)
+			require.False(t, s.check(sql, s.settings()...).Unspecified, "the answer must be specified: %s", sql)
 		})
 	}
 }

@@ -50,7 +50,7 @@ func (o Options) splitSkewed(units []unit, scatter map[plan.LeafID]bool, inputs 
 		return units
 	}
 	part, factor := float64(minSkewedPart), float64(skewFactor)
-	if o.splitAlways {
+	if o.SplitAlways {
 		part, factor = 1, 0
 	}
 	sizes := make([]float64, len(units))

@@ -45,7 +45,7 @@ select id from t limit null
 select id from t order by id offset 495
 select id, count(*) over (order by id rows between current row and unbounded following), lead(v, -1) over (order by id), first_value(v ignore nulls) over (order by id desc), nth_value(k, 2 ignore nulls) over (order by id), sum(v) over (partition by null order by id) from t
 select id, sum(id) over (order by ts desc range between interval 1 hour preceding and current row), sum(id) over (order by v desc nulls first range between 2 preceding and 1 following) from t
-select id, arg_max(s, id) over (order by id rows 3 preceding), quantile_cont(v, 0.5) over (order by id rows 5 preceding), mode(g) over (partition by b), list(id) over (order by id rows 2 preceding), sum(de) over (order by id rows between unbounded preceding and 1 preceding) from t
+select id, arg_max(s, id) over (order by id rows 3 preceding), quantile_cont(v, 0.5) over (order by id rows 5 preceding), mode(b) over (partition by b), list(id) over (order by id rows 2 preceding), sum(de) over (order by id rows between unbounded preceding and 1 preceding) from t
 select id, lag(id, g) over (order by id), ntile(g+1) over (order by id) from t where g is not null
 select row_number(order by v) over (order by id), rank(order by k desc) over () from t
 select fill(k) over (order by id) from t
