@@ -18,7 +18,7 @@ func (j *joining) adapts() bool {
 // adaptive distributes both sides, one of them finished. done is the join's piece when nothing is left to decide.
 func (j *joining) adaptive() (done *piece, err error) {
 	first := j.firstSide()
-	if err := j.distribute(first); err != nil {
+	if err := j.besides(first); err != nil {
 		return nil, err
 	}
 	early := j.worthFinishing(first) && !j.at(first).isSingle()
@@ -179,6 +179,46 @@ func (j *joining) dropsUnmatched(s side) bool {
 func (d *distributor) empty(out plan.Schema) *piece {
 	d.nextLeaf++
 	return &piece{node: &plan.Values{Leaf: d.nextLeaf, Out: out}, units: []unit{{d.nextLeaf: {constant: true}}}}
+}
+
+// distributeBesides distributes a node while others, which do not need it to be finished, have not been started yet.
+func (d *distributor) distributeBesides(n plan.Node) (*piece, error) {
+	d.besides++
+	defer func() { d.besides-- }()
+	return d.distribute(n)
+}
+
+// measure waits for a stage and puts its real size in place of the estimate.
+func (d *distributor) measure(s *sharedStage) error {
+	if d.runtime == nil || !d.options.Adaptive.Broadcast {
+		return nil
+	}
+	out, err := d.runtime.Output(d.stages, s.stage)
+	if err != nil {
+		return err
+	}
+	s.rows, s.bytes = float64(out.Rows), float64(out.Bytes)
+	return nil
+}
+
+// regroup is repartition for an operator with one input. Where nothing else is left to be started, it waits for the stage, and
+// reads little as one unit: then what follows needs no further exchange.
+func (d *distributor) regroup(in *piece, keys []plan.Expr) (*piece, error) {
+	p, err := d.repartition(in, keys)
+	limit := d.options.MaxPartitionsPerTask
+	if err != nil || p.isSingle() || d.runtime == nil || !d.options.Adaptive.Coalesce || d.besides > 0 || limit > 0 && limit < len(p.units) {
+		return p, err
+	}
+	out, err := d.runtime.Output(d.stages, p.node.(*plan.ShuffleRead).Stage)
+	if err != nil {
+		return nil, err
+	}
+	p.rows, p.bytes = float64(out.Rows), float64(out.Bytes)
+	if p.bytes > minShuffleTask {
+		return p, nil
+	}
+	p.units, p.hash = []unit{mergeAll(p.units)}, nil
+	return p.note("%s in all: read by one task", plan.BytesText(p.bytes)), nil
 }
 
 // certain says whether a stage gives the same rows however often it and its inputs run: only then may a decision that

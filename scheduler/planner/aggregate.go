@@ -52,7 +52,7 @@ func (d *distributor) aggregateOver(n *plan.Aggregate, in *piece) (*piece, error
 	}
 	// All rows of a group in one place. The groups are computed below the exchange only if they are columns; hashing the
 	// expressions themselves puts equal groups together as well.
-	rows, err := d.repartition(in, n.Groups)
+	rows, err := d.regroup(in, n.Groups)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (d *distributor) exchangeGroups(p *piece, n int) (*piece, error) {
 	if n == 0 {
 		return d.gather(p)
 	}
-	return d.repartition(p, refs(p.node, n))
+	return d.regroup(p, refs(p.node, n))
 }
 
 func containsAll(set, elems []int) bool {

@@ -127,7 +127,7 @@ func (d *distributor) aggregateDistinct(n *plan.Aggregate, in *piece, s *distinc
 	if !decomposed && groups > 0 {
 		keys = keys[:groups] // all values of a group are needed in one place in any case
 	}
-	rows, err := d.repartition(rows, keys)
+	rows, err := d.regroup(rows, keys)
 	if err != nil {
 		return nil, err
 	}

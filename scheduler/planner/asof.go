@@ -12,7 +12,7 @@ func (d *distributor) asOf(n *plan.Join) (*piece, error) {
 	default:
 		return d.single(n)
 	}
-	left, err := d.distribute(n.Left)
+	left, err := d.distributeBesides(n.Left)
 	if err != nil {
 		return nil, err
 	}

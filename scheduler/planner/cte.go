@@ -31,7 +31,7 @@ func (d *distributor) cte(n *plan.CTE) (*piece, error) {
 	if references == 0 {
 		return d.distribute(n.Body)
 	}
-	def, err := d.distribute(n.Def)
+	def, err := d.distributeBesides(n.Def)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,9 @@ func (d *distributor) cteRef(n *plan.CTERef) (*piece, error) {
 		return nil, fmt.Errorf("distribute: CTE %d is not in scope", n.Index)
 	case bound.inline != nil:
 		return bound.inline, nil
+	}
+	if err := d.measure(bound.stage); err != nil {
+		return nil, err
 	}
 	return d.read(bound.stage), nil
 }

@@ -25,7 +25,7 @@ func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 	if n.Lateral || d.hasFreeReference(n) {
 		return d.single(n)
 	}
-	in, err := d.distribute(source)
+	in, err := d.distributeBesides(source)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,9 @@ func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 	keys := correlations(n)
 	stage, err := d.delimRows(in, keys)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.measure(stage); err != nil {
 		return nil, err
 	}
 	read := func() *piece {

@@ -31,7 +31,7 @@ func (d *distributor) distinct(n *plan.Distinct) (*piece, error) {
 		}
 		return on(all).note("distinct: in one task, its keys are volatile"), nil
 	}
-	rows, err := d.repartition(in, keys)
+	rows, err := d.regroup(in, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,9 @@ func (j *joining) filter(finished side, out *Output) {
 		if summary.Values == nil && summary.Min == nil {
 			continue // nothing is known
 		}
-		if p.rows <= bloomGain*float64(out.Rows) {
+		// A side that is sent to every task meets the rows where they are read: DuckDB's own join filters do there what a Bloom
+		// filter does for rows that would be exchanged first.
+		if j.canBroadcast(finished) || p.rows <= bloomGain*float64(out.Rows) {
 			summary.Bloom = nil
 		}
 		p = j.d.filtered(p, target, summary).note("join: rows without a partner are dropped before by %s", summary.describe())

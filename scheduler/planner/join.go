@@ -24,10 +24,11 @@ func (d *distributor) join(n *plan.Join) (*piece, error) {
 			return done, err
 		}
 	} else {
-		for _, s := range []side{leftSide, rightSide} {
-			if err := j.distribute(s); err != nil {
-				return nil, err
-			}
+		if err := j.besides(leftSide); err != nil {
+			return nil, err
+		}
+		if err := j.distribute(rightSide); err != nil {
+			return nil, err
 		}
 	}
 	return j.decide()
@@ -86,6 +87,15 @@ func (j *joining) keys(s side) []plan.Expr {
 		return j.leftKeys
 	}
 	return j.rightKeys
+}
+
+// besides distributes an input of the join while the other one has not been started yet.
+func (j *joining) besides(s side) error {
+	p, err := j.d.distributeBesides(j.n.Children()[s])
+	if err == nil {
+		j.set(s, p)
+	}
+	return err
 }
 
 // distribute distributes an input of the join.

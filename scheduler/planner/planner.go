@@ -159,6 +159,8 @@ type distributor struct {
 	nextLeaf plan.LeafID
 	ctes     map[int]*boundCTE
 	delims   []*delimSet // of the delim joins around whose other side is being distributed, outermost first
+	// besides counts the nodes around that have inputs which are not distributed yet.
+	besides int
 	// scatter holds the leaves whose partitions may be read in parts by several tasks.
 	scatter map[plan.LeafID]bool
 }

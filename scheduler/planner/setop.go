@@ -13,7 +13,7 @@ func (d *distributor) setOp(n *plan.SetOp) (*piece, error) {
 	branches := make([]*piece, len(n.Inputs))
 	allSingle := true
 	for i, in := range n.Inputs {
-		p, err := d.distribute(in)
+		p, err := d.distributeBesides(in)
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func (d *distributor) gathered(n plan.Node) (*piece, error) {
 	if d.hasFreeReference(n) {
 		return d.embed(n)
 	}
-	p, err := d.distribute(n)
+	p, err := d.distributeBesides(n)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (d *distributor) partitionBy(in *piece, keys []plan.Expr) (*piece, error) {
 		d.keepTogether(in)
 		return in, nil
 	}
-	rows, err := d.repartition(in, keys)
+	rows, err := d.regroup(in, keys)
 	if err != nil {
 		return nil, err
 	}

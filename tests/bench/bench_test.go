@@ -1,19 +1,15 @@
 package bench
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seracdb/serac/config"
-	"github.com/seracdb/serac/server"
 	"github.com/seracdb/serac/tests/compare"
 	"github.com/seracdb/serac/tests/process"
 	"github.com/seracdb/serac/tests/reference"
@@ -22,6 +18,7 @@ import (
 
 var (
 	sf   = flag.Float64("sf", 1, "scale factor of the TPC-H-like data")
+	hits = flag.Int("hits", 1_000_000, "rows of the ClickBench-like table")
 	runs = flag.Int("runs", 3, "runs of each query on each side; the fastest counts")
 )
 
@@ -31,75 +28,34 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// fastest runs a query on both sides in turn and gives the best time of each.
-func fastest(times int, sides ...func()) []time.Duration {
-	best := make([]time.Duration, len(sides))
-	for i, side := range sides {
-		best[i] = 1 << 62
-		side() // warm
-	}
-	for range times {
-		for i, side := range sides {
-			start := time.Now()
-			side()
-			best[i] = min(best[i], time.Since(start))
-		}
-	}
-	return best
-}
-
 // BenchmarkTPCH compares all 22 queries in `serac serve` with DuckDB alone on the same Parquet files.
 func BenchmarkTPCH(b *testing.B) {
 	dataDir := b.TempDir()
-	cluster := process.Serve(b, dataDir)
-	client := cluster.Connect(b)
-	client.Query("CREATE SCHEMA tpch")
-	client.Query("USE tpch")
-	start := time.Now()
-	for _, t := range tpch.Tables() {
-		client.Query(t.CreateSQL(t.Name))
-		chunks := 1
-		if t.Name == "lineitem" || t.Name == "orders" {
-			chunks = max(1, int(*sf*4))
-		}
-		for i := range chunks {
-			client.Query(tpch.InsertSQL(t.Name, t.Name, *sf, i, chunks))
-		}
-	}
-	fmt.Printf("\nTPC-H-like data at scale factor %v, loaded in %s; %d threads\n", *sf, time.Since(start).Round(time.Second), runtime.NumCPU())
-	catalog, err := server.OpenCatalog(context.Background(), config.Default(), dataDir)
-	require.NoError(b, err)
-	defer catalog.Close()
-	duck := reference.Open(b, catalog, "tpch", runtime.NumCPU())
-
-	fmt.Printf("%-6s %12s %12s %8s\n", "query", "duckdb", "serac serve", "ratio")
-	var duckTotal, seracTotal time.Duration
+	client := process.Serve(b, dataDir).Connect(b)
+	loadTPCH(client, "tpch", *sf)
+	duck := reference.Open(b, openCatalog(b, dataDir), "tpch", runtime.NumCPU())
 	for n := 1; n <= tpch.Queries; n++ {
-		query := tpch.Query(n)
-		var want, got *compare.Result
-		best := fastest(*runs, func() { want = duck.Query(query) }, func() { got = client.Query(query) })
-		require.Empty(b, compare.Diff(want, got), "query %d", n)
-		duckTotal, seracTotal = duckTotal+best[0], seracTotal+best[1]
-		fmt.Printf("q%-5d %12s %12s %8.2f\n", n, round(best[0]), round(best[1]), ratio(best[1], best[0]))
+		require.Empty(b, compare.Diff(duck.Query(tpch.Query(n)), client.Query(tpch.Query(n))), "query %d", n)
 	}
-	fmt.Printf("%-6s %12s %12s %8.2f\n", "total", round(duckTotal), round(seracTotal), ratio(seracTotal, duckTotal))
-	b.ReportMetric(ratio(seracTotal, duckTotal), "serac/duckdb")
+	c := newComparison(*runs, duckSide(duck), seracSide("serac serve", client))
+	for n := 1; n <= tpch.Queries; n++ {
+		c.measure(fmt.Sprintf("q%d", n), tpch.Query(n))
+	}
+	c.end()
+	b.ReportMetric(c.total(1), "serac/duckdb")
+	b.ReportMetric(c.geomean(1), "geomean")
 }
 
 // BenchmarkPointQuery compares the latency of a query of one row of a small table over Flight SQL with DuckDB's own.
 func BenchmarkPointQuery(b *testing.B) {
 	const queries = 300
 	dataDir := b.TempDir()
-	cluster := process.Serve(b, dataDir)
-	client := cluster.Connect(b)
+	client := process.Serve(b, dataDir).Connect(b)
 	client.Query("CREATE SCHEMA point")
 	client.Query("USE point")
 	client.Query("CREATE TABLE small (id BIGINT NOT NULL, name VARCHAR, price DECIMAL(12,2))")
 	client.Query("INSERT INTO small SELECT i, 'name ' || i, i * 1.25 FROM range(10000) r(i)")
-	catalog, err := server.OpenCatalog(context.Background(), config.Default(), dataDir)
-	require.NoError(b, err)
-	defer catalog.Close()
-	duck := reference.Open(b, catalog, "point", runtime.NumCPU())
+	duck := reference.Open(b, openCatalog(b, dataDir), "point", runtime.NumCPU())
 
 	var duckTimes, seracTimes []time.Duration
 	for i := range queries {
@@ -112,18 +68,7 @@ func BenchmarkPointQuery(b *testing.B) {
 		seracTimes = append(seracTimes, time.Since(start))
 		require.Empty(b, compare.Diff(want, got))
 	}
-	d, s := median(duckTimes), median(seracTimes)
+	d, s := quantile(duckTimes, 0.5), quantile(seracTimes, 0.5)
 	fmt.Printf("\npoint query, median of %d: duckdb %s, serac serve over Flight SQL %s, %s more\n", queries, round(d), round(s), round(s-d))
 	b.ReportMetric(float64(s-d)/float64(time.Millisecond), "ms-more")
-}
-
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
-}
-
-func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
-
-func round(d time.Duration) string {
-	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
 }

@@ -60,9 +60,15 @@ func TPCDS(t testing.TB) Corpus {
 // ClickBench is ClickBench's queries. The test is skipped where the corpora are not beside the project.
 func ClickBench(t testing.TB) Corpus {
 	t.Helper()
+	return ClickBenchRows(t, 20000)
+}
+
+// ClickBenchRows is ClickBench over a table of any size.
+func ClickBenchRows(t testing.TB, rows int) Corpus {
+	t.Helper()
 	return Corpus{
 		Name: "ClickBench", Queries: queryFiles(t, "clickbench"),
-		Fill: fill(file(t, "clickbench", "schema.sql"), func(string) int { return 20000 }, clickBenchValue),
+		Fill: fill(file(t, "clickbench", "schema.sql"), func(string) int { return rows }, clickBenchValue),
 	}
 }
 
