@@ -30,5 +30,12 @@
 // An exchange ends a piece as a stage of its own (ShuffleWrite at its root) and starts the next one with a ShuffleRead.
 // Exchanges are all that distribution adds: they never change what a node means (docs/architecture.md, invariant 1).
 //
+// # While it runs
+//
+// With a Runtime (Adapt) the stages run while later ones are planned. At a join the smaller side becomes a stage first
+// (adapt.go); what it has really written decides how the join runs, whether anything is left to do, and which rows of the
+// other side are worth reading (filter.go). How many tasks a stage has is decided when its inputs are there: small
+// partitions go together (tasks.go), large ones are split (skew.go). testdata/adaptive shows each rule, on and off.
+//
 // tasks.go then packs units into tasks and explain.go shows the result.
 package planner

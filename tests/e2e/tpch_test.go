@@ -51,7 +51,7 @@ func TestTPCH(t *testing.T) {
 		"distributed": func() *process.Cluster { return process.Distributed(t, dataDir, 2) },
 	}
 	catalog := openCatalog(t, dataDir)
-	loaded := false
+	loaded, turn := false, 0
 	answers := map[string]*compare.Result{}
 	for _, name := range []string{"distributed", "serve"} {
 		cluster := systems[name]()
@@ -78,6 +78,13 @@ func TestTPCH(t *testing.T) {
 						client.Query(fmt.Sprintf("SET target_task_size = '%s'", s.taskSize))
 						client.Query(fmt.Sprintf("SET shuffle_partitions = %d", partitions))
 						client.Query(fmt.Sprintf("SET max_partitions_per_task = %d", perTask))
+						// The adaptive rules on and off, and joins broadcast, partitioned, and as they come, in turn.
+						adaptive, broadcast := turn%2 == 0, []string{"-1", "1TB", "32MB"}[turn%3]
+						turn++
+						for _, rule := range []string{"adaptive_coalesce", "adaptive_broadcast", "adaptive_empty", "adaptive_skew", "join_filters"} {
+							client.Query(fmt.Sprintf("SET %s = %t", rule, adaptive))
+						}
+						client.Query(fmt.Sprintf("SET broadcast_threshold = '%s'", broadcast))
 						for n := 1; n <= tpch.Queries; n++ {
 							got := client.Query(tpch.Query(n))
 							diff := compare.Diff(answers[fmt.Sprintf("%s.%d", s.schema, n)], got, tpch.OrderedBy(n)...)
