@@ -79,7 +79,7 @@ func TestTPCH(t *testing.T) {
 						client.Query(fmt.Sprintf("SET shuffle_partitions = %d", partitions))
 						client.Query(fmt.Sprintf("SET max_partitions_per_task = %d", perTask))
 						// The adaptive rules on and off, and joins broadcast, partitioned, and as they come, in turn.
-						adaptive, broadcast := turn%2 == 0, []string{"-1", "1TB", "32MB"}[turn%3]
+						adaptive, broadcast := (turn+turn/6)%2 == 0, []string{"-1", "1TB", "32MB"}[turn%3]
 						turn++
 						for _, rule := range []string{"adaptive_coalesce", "adaptive_broadcast", "adaptive_empty", "adaptive_skew", "join_filters"} {
 							client.Query(fmt.Sprintf("SET %s = %t", rule, adaptive))
