@@ -57,8 +57,8 @@ func TestTruncatedBytesAreErrors(t *testing.T) {
 }
 
 // reencodes says that what decodes encodes, to bytes that stand for themselves.
-func reencodes(t *testing.T, b []byte) {
-	f, err := DecodeFragment(b)
+func reencodes(t *testing.T, c *Codec, b []byte) {
+	f, err := c.DecodeFragment(b)
 	if err != nil {
 		return
 	}
@@ -69,11 +69,11 @@ func reencodes(t *testing.T, b []byte) {
 	if len(given) > 1 && given[0].Key > given[1].Key {
 		given[0], given[1] = given[1], given[0]
 	}
-	once, err := EncodeFragment(f.Root, given)
+	once, err := c.EncodeFragment(f.Root, given)
 	require.NoError(t, err, "what decoded does not encode")
-	g, err := DecodeFragment(once)
+	g, err := c.DecodeFragment(once)
 	require.NoError(t, err, "what was encoded again does not decode")
-	twice, err := EncodeFragment(g.Root, given)
+	twice, err := c.EncodeFragment(g.Root, given)
 	require.NoError(t, err)
 	if len(given) <= 2 {
 		require.Equal(t, once, twice)
@@ -88,7 +88,7 @@ func TestFlippedBitsNeverPanic(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				flipped[r.IntN(len(flipped))] ^= 1 << r.IntN(8)
 			}
-			reencodes(t, flipped)
+			reencodes(t, defaultCodec, flipped)
 		}
 	}
 }

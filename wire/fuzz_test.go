@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,33 +34,77 @@ func inlineMetadata(t testing.TB) []byte {
 	return b
 }
 
-// FuzzTable reads tables as they arrive, and rebuilds those whose metadata came along.
+// hostile are metadata that a table may claim to have.
+func hostile(t testing.TB) [][]byte {
+	t.Helper()
+	good := inlineMetadata(t)
+	all := [][]byte{nil, good, good[:len(good)/2], []byte("null"), []byte("{}"), []byte("[]"), []byte(strings.Repeat("[", 1000))}
+	for version := range 5 {
+		all = append(all, fmt.Appendf(nil, `{"format-version":%d}`, version))
+	}
+	var fields map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(good, &fields))
+	for name, is := range fields {
+		for _, other := range []string{"null", "-1", "[]", "[null]", "[{}]", "{}", `"x"`, "9223372036854775807"} {
+			fields[name] = json.RawMessage(other)
+			b, err := json.Marshal(fields)
+			require.NoError(t, err)
+			all = append(all, b)
+		}
+		delete(fields, name)
+		b, err := json.Marshal(fields)
+		require.NoError(t, err)
+		all = append(all, b)
+		fields[name] = is
+	}
+	return all
+}
+
+// FuzzTable reads tables as they arrive, and rebuilds those whose metadata came along; metadata, if any, takes the place of
+// that in the message.
 func FuzzTable(f *testing.F) {
 	with := &Table{Key: "k", Identifier: []string{"c", "ns", "t"}, MetadataLocation: "/t/v1.json", FormatVersion: 2, FileIO: secretFileIO(), Metadata: inlineMetadata(f)}
-	f.Add(encoded(f, with.Proto()))
+	for _, metadata := range hostile(f) {
+		f.Add(encoded(f, with.Proto()), metadata)
+	}
 	without := *with
 	without.Metadata, without.ReadOnly = nil, true
-	f.Add(encoded(f, without.Proto()))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m := &seracv1.Table{}
-		if proto.Unmarshal(b, m) != nil {
-			return
-		}
-		got, err := TableFrom(m)
-		if err != nil {
-			require.NotContains(t, err.Error(), mark)
-			return
-		}
-		again, err := TableFrom(got.Proto())
-		require.NoError(t, err, "what was read can be sent on")
-		require.Equal(t, got, again)
-		if len(got.Metadata) > 0 {
-			rebuilt, err := NewTables(TablesOptions{}).Rebuild(t.Context(), got)
-			if err == nil {
-				require.Equal(t, got.FormatVersion, rebuilt.Metadata().Version())
-			}
-		}
-	})
+	f.Add(encoded(f, without.Proto()), []byte(nil))
+	f.Fuzz(readTable)
+}
+
+func readTable(t *testing.T, b, metadata []byte) {
+	m := &seracv1.Table{}
+	if proto.Unmarshal(b, m) != nil {
+		return
+	}
+	if len(metadata) > 0 {
+		m.Metadata = metadata
+	}
+	got, err := TableFrom(m)
+	if err != nil {
+		require.NotContains(t, err.Error(), mark)
+		return
+	}
+	again, err := TableFrom(got.Proto())
+	require.NoError(t, err, "what was read can be sent on")
+	require.Equal(t, got, again)
+	if len(got.Metadata) == 0 {
+		return
+	}
+	start := time.Now()
+	rebuilt, err := NewTables(TablesOptions{}).Rebuild(t.Context(), got)
+	require.Less(t, time.Since(start), 20*time.Second)
+	if err != nil {
+		require.NotContains(t, err.Error(), mark)
+		return
+	}
+	require.Equal(t, got.FormatVersion, rebuilt.Metadata().Version())
+	// What executors ask a table for is there, or is nil: it does not panic.
+	require.NotNil(t, rebuilt.Schema())
+	_, _ = rebuilt.Spec(), rebuilt.SortOrder()
+	_ = rebuilt.CurrentSnapshot()
+	_ = rebuilt.Location()
 }
 
 // FuzzStorage reads storage configurations, as they travel and as they are below the cover.

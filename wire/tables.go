@@ -118,20 +118,29 @@ func (c *Tables) metadata(ctx context.Context, t *Table) (table.Metadata, error)
 // load parses the metadata that travelled, or reads it from its location.
 func (c *Tables) load(ctx context.Context, t *Table) (table.Metadata, error) {
 	if len(t.Metadata) > 0 {
-		m, err := table.ParseMetadataBytes(t.Metadata)
-		if err != nil {
+		if err := checkInline(t.Metadata); err != nil {
 			return nil, fmt.Errorf("parse inline metadata: %w", err)
+		}
+		m, err := parsed(func() (table.Metadata, error) { return table.ParseMetadataBytes(t.Metadata) })
+		if err != nil {
+			return nil, fmt.Errorf("parse inline metadata: %w", damaged(err))
 		}
 		return m, nil
 	}
 	open := func(ctx context.Context) (icebergio.IO, error) {
 		return c.opener.Open(ctx, t.FileIO, t.MetadataLocation)
 	}
-	loaded, err := table.NewFromLocation(ctx, t.Identifier[1:], t.MetadataLocation, open, detached{})
+	m, err := parsed(func() (table.Metadata, error) {
+		loaded, err := table.NewFromLocation(ctx, t.Identifier[1:], t.MetadataLocation, open, detached{})
+		if err != nil {
+			return nil, err
+		}
+		return loaded.Metadata(), nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read metadata at %s: %w", t.MetadataLocation, err)
 	}
-	return loaded.Metadata(), nil
+	return m, nil
 }
 
 // ErrDetached is what a rebuilt table answers to a refresh or a commit.
