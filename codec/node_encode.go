@@ -40,8 +40,10 @@ func (e *encoder) node(n plan.Node) (*pb.Rel, plan.Schema, error) {
 	}
 	defer e.depth.leave()
 	if e.export != nil {
-		if rel, err := e.exported(n); rel != nil || err != nil {
-			return rel, n.Schema(), err
+		if rel, err := e.exported(n); err != nil {
+			return nil, nil, err
+		} else if rel != nil {
+			return rel, n.Schema(), nil
 		}
 	}
 	if d, ok := n.(*plan.DelimJoin); ok && d.Join == nil {
