@@ -26,7 +26,7 @@ var aggregates = map[string]struct {
 	least, most int
 }{
 	"sum": {"sum", 1, 1}, "avg": {"avg", 1, 1}, "min": {"min", 1, 1}, "max": {"max", 1, 1}, "product": {"product", 1, 1},
-	"sum0": {"sum", 1, 1}, "any_value": {"first", 1, 1}, "single_value": {"first", 1, 1}, "count": {"count", 0, 1},
+	"sum0": {"sum", 1, 1}, "any_value": {"first", 1, 1}, "count": {"count", 0, 1},
 	"approx_count_distinct": {"approx_count_distinct", 1, 1}, "median": {"median", 1, 1}, "mode": {"mode", 1, 1},
 	"corr": {"corr", 2, 2}, "bool_and": {"bool_and", 1, 1}, "bool_or": {"bool_or", 1, 1}, "string_agg": {"string_agg", 1, 2},
 	"std_dev": {"stddev_samp", 1, 1}, "variance": {"var_samp", 1, 1}, "bitwise_and_agg": {"bit_and", 1, 1},
@@ -42,14 +42,14 @@ var windows = map[string]struct{ least, most int }{
 // aggregateFunction finds the aggregate, or the window function, that a call is of.
 func (t *translator) aggregateFunction(f function, args []argument, given []*pb.FunctionOption, window bool) (aggregateSpec, error) {
 	o := options(given)
-	var texts []string
-	var enums []string
+	var texts, enums []string
+	var values []argument
 	for _, a := range args {
 		if a.enum != "" {
 			enums = append(enums, a.enum)
 			continue
 		}
-		texts = append(texts, a.sql)
+		texts, values = append(texts, a.sql), append(values, a)
 	}
 	if f.urn == codec.URNDuckDB {
 		if len(enums) > 0 {
@@ -67,11 +67,14 @@ func (t *translator) aggregateFunction(f function, args []argument, given []*pb.
 		if len(texts) < w.least || len(texts) > w.most || len(enums) > 0 {
 			return aggregateSpec{}, errArguments
 		}
-		return aggregateSpec{name: f.name, args: texts}, o.check()
+		return aggregateSpec{name: f.name, args: texts}, o.check(values)
 	}
 	a, ok := aggregates[f.name]
 	if !ok {
 		return aggregateSpec{}, errUnknown
+	}
+	if len(texts) < a.least || len(texts) > a.most {
+		return aggregateSpec{}, errArguments
 	}
 	own := []string{}
 	spec := aggregateSpec{name: a.duckdb, args: texts}
@@ -96,24 +99,53 @@ func (t *translator) aggregateFunction(f function, args []argument, given []*pb.
 			return aggregateSpec{}, fmt.Errorf("its distribution %q is not supported", distribution)
 		}
 	case "median":
-		if len(enums) == 1 && len(texts) == 1 { // how exact it has to be
-			enums = nil
+		// How exact it has to be was an option, and is an argument now.
+		precision := "APPROXIMATE"
+		if len(enums) == 1 {
+			precision, enums = strings.ToUpper(enums[0]), nil
+		} else {
+			var err error
+			if precision, err = o.take("precision", "APPROXIMATE", "EXACT"); err != nil {
+				return aggregateSpec{}, err
+			}
+			own = append(own, "precision")
+		}
+		if precision == "EXACT" && values[0].of.Kind == plan.BigInt {
+			return aggregateSpec{}, fmt.Errorf("an exact median of i64 is not supported")
+		}
+		if integerKind(values[0].of.Kind) { // computed as a DOUBLE, which a cast rounds
+			if _, err := o.take("rounding", "TIE_TO_EVEN"); err != nil {
+				return aggregateSpec{}, err
+			}
+			own = append(own, "rounding")
+		}
+	case "product":
+		if values[0].of.Kind == plan.BigInt {
+			return aggregateSpec{}, fmt.Errorf("a product of i64 is not supported: DuckDB computes it as DOUBLE")
 		}
 	case "count":
 		spec.exact = plan.T(plan.BigInt)
 	case "sum":
-		if len(args) == 1 && args[0].of.Kind == plan.Decimal {
-			spec.exact = plan.DecimalType(38, args[0].of.Scale)
+		if values[0].of.Kind == plan.Decimal {
+			spec.exact = plan.DecimalType(38, values[0].of.Scale)
 		}
-	case "min", "max", "any_value", "single_value":
-		if len(args) == 1 {
-			spec.exact = args[0].of
+	case "any_value":
+		nulls, err := o.take("ignore_nulls", "FALSE", "TRUE")
+		if err != nil {
+			return aggregateSpec{}, err
 		}
+		if nulls == "TRUE" {
+			spec.name = "any_value"
+		}
+		own = append(own, "ignore_nulls")
+		spec.exact = values[0].of
+	case "min", "max":
+		spec.exact = values[0].of
 	case "sum0":
 		spec.around = func(call string) string { return "coalesce(" + call + ", 0)" }
 	}
-	if len(enums) > 0 || len(texts) < a.least || len(texts) > a.most {
+	if len(enums) > 0 {
 		return aggregateSpec{}, errArguments
 	}
-	return spec, o.check(own...)
+	return spec, o.check(values, own...)
 }

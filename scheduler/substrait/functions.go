@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	pb "github.com/substrait-io/substrait-protobuf/go/substraitpb"
@@ -94,62 +93,6 @@ func (t *translator) result(text string, of plan.Type, exact bool) column {
 	return column{sql: cast(text, of), of: of}
 }
 
-// options are a call's: for each the values that the producer takes, the best first.
-type options []*pb.FunctionOption
-
-// take is the value of an option that was found among those that the function can have, the first of which is its
-// default. Options that a function does not look at are refused by check.
-func (o options) take(name string, can ...string) (string, error) {
-	for _, option := range o {
-		if !strings.EqualFold(option.GetName(), name) {
-			continue
-		}
-		for _, p := range option.GetPreference() {
-			for _, c := range can {
-				if strings.EqualFold(p, c) {
-					return c, nil
-				}
-			}
-		}
-		if len(option.GetPreference()) > 0 {
-			return "", fmt.Errorf("its option %s = %s is not supported", option.GetName(), strings.Join(option.GetPreference(), ", "))
-		}
-	}
-	return can[0], nil
-}
-
-// takes are the options of Substrait's functions that change nothing here, with the values that they may have.
-var takes = map[string][]string{
-	"overflow":            {"ERROR", "SILENT"}, // with SILENT any result is right, an error too
-	"rounding":            {"TIE_TO_EVEN", "TIE_AWAY_FROM_ZERO", "TRUNCATE", "CEILING", "FLOOR"},
-	"on_domain_error":     {"ERROR"},
-	"domain_error":        {"ERROR"},
-	"on_division_by_zero": {"NAN", "NULL", "LIMIT", "ERROR"},
-	"on_log_zero":         {"ERROR"},
-	"char_set":            {"UTF8"},
-	"full_unicode":        {"TRUE"},
-	"negative_start":      {"WRAP_FROM_END"},
-	"padding":             {"RIGHT", "LEFT"},
-	"precision":           {"EXACT", "APPROXIMATE"},
-}
-
-// check refuses the options that are neither known everywhere nor of this function.
-func (o options) check(own ...string) error {
-	for _, option := range o {
-		if slices.ContainsFunc(own, func(n string) bool { return strings.EqualFold(n, option.GetName()) }) {
-			continue
-		}
-		can, ok := takes[strings.ToLower(option.GetName())]
-		if !ok {
-			return fmt.Errorf("its option %s is not known", option.GetName())
-		}
-		if _, err := o.take(option.GetName(), can...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // scalarFunction is a call of a scalar function.
 func (t *translator) scalarFunction(f function, args []argument, o options, of plan.Type) (column, error) {
 	switch {
@@ -169,7 +112,7 @@ func (t *translator) scalarFunction(f function, args []argument, o options, of p
 	if err != nil {
 		return column{}, err
 	}
-	if err := o.check(call.own...); err != nil {
+	if err := o.check(args, call.own...); err != nil {
 		return column{}, err
 	}
 	if of = call.of; of.Kind == plan.Invalid || call.guess.Kind == plan.Boolean {
@@ -265,114 +208,6 @@ func operatorBetween(op, none string) writer {
 	}
 }
 
-func integerKind(k plan.Kind) bool {
-	return slices.Contains([]plan.Kind{plan.TinyInt, plan.SmallInt, plan.Integer, plan.BigInt}, k)
-}
-
-// arithmetic writes a binary operator and says whether DuckDB's result has the type that the plan gives.
-func arithmetic(op string) writer {
-	return func(c *scalarCall) (string, error) {
-		args, err := c.values(2, 2)
-		if err != nil {
-			return "", err
-		}
-		a, b := c.args[0].of, c.args[1].of
-		switch {
-		case a.Equal(b) && a.Equal(c.of) && (integerKind(a.Kind) || a.Kind == plan.Double || a.Kind == plan.Float):
-			c.exact = true
-		case a.Kind == plan.Decimal && b.Kind == plan.Decimal:
-			// Substrait derives the result's type, and so does DuckDB, with as many digits after the point or more. Some
-			// producers write another: it is not believed.
-			c.exact, c.of = true, decimalResult(op, a, b)
-		}
-		if a.Kind == plan.Date && b.Kind == plan.Interval && c.of.Kind == plan.Invalid {
-			c.guess = plan.T(plan.Timestamp)
-		}
-		return "(" + args[0] + " " + op + " " + args[1] + ")", nil
-	}
-}
-
-// decimalResult is the type of DuckDB's arithmetic.
-func decimalResult(op string, a, b plan.Type) plan.Type {
-	var width, scale int
-	if op == "*" {
-		width, scale = int(a.Width)+int(b.Width), int(a.Scale)+int(b.Scale)
-	} else {
-		scale = max(int(a.Scale), int(b.Scale))
-		width = scale + max(int(a.Width)-int(a.Scale), int(b.Width)-int(b.Scale)) + 1
-	}
-	return plan.DecimalType(uint8(min(width, 38)), uint8(min(scale, 38)))
-}
-
-// divide truncates integers and, since DuckDB divides decimals as DOUBLEs, relies on the cast to the result's type.
-func divide(c *scalarCall) (string, error) {
-	args, err := c.values(2, 2)
-	if err != nil {
-		return "", err
-	}
-	op := "/"
-	if integerKind(c.args[0].of.Kind) && integerKind(c.args[1].of.Kind) {
-		op = "//"
-		c.exact = c.args[0].of.Equal(c.of) && c.args[1].of.Equal(c.of)
-	}
-	return "(" + args[0] + " " + op + " " + args[1] + ")", nil
-}
-
-func modulo(c *scalarCall) (string, error) {
-	if _, err := c.option("division_type", "TRUNCATE"); err != nil {
-		return "", err
-	}
-	return template("(%s %% %s)", 2)(c)
-}
-
-func like(c *scalarCall) (string, error) {
-	args, err := c.values(2, 3)
-	if err != nil {
-		return "", err
-	}
-	sensitivity, err := c.option("case_sensitivity", "CASE_SENSITIVE", "CASE_INSENSITIVE")
-	if err != nil {
-		return "", err
-	}
-	c.guess = plan.T(plan.Boolean)
-	op := "LIKE"
-	if sensitivity == "CASE_INSENSITIVE" {
-		op = "ILIKE"
-	}
-	text := args[0] + " " + op + " " + args[1]
-	if len(args) == 3 && !c.args[2].null { // DataFusion's LIKE without an escape character has a NULL for one
-		text += " ESCAPE " + args[2]
-	}
-	return "(" + text + ")", nil
-}
-
-// sensitive is a function over texts whose option case_sensitivity can only be the default.
-func sensitive(w writer) writer {
-	return func(c *scalarCall) (string, error) {
-		if _, err := c.option("case_sensitivity", "CASE_SENSITIVE"); err != nil {
-			return "", err
-		}
-		c.guess = plan.T(plan.Boolean)
-		return w(c)
-	}
-}
-
-// concat is NULL where an argument is, unless it is told to leave NULLs out.
-func concat(c *scalarCall) (string, error) {
-	args, err := c.values(1, -1)
-	if err != nil {
-		return "", err
-	}
-	nulls, err := c.option("null_handling", "ACCEPT_NULLS", "IGNORE_NULLS")
-	if err != nil {
-		return "", err
-	}
-	if nulls == "IGNORE_NULLS" {
-		return "concat(" + strings.Join(args, ", ") + ")", nil
-	}
-	return "(" + strings.Join(args, " || ") + ")", nil
-}
-
 // strictest is least and greatest as Substrait has them: NULL where an argument is.
 func strictest(name string) writer {
 	return func(c *scalarCall) (string, error) {
@@ -388,42 +223,6 @@ func strictest(name string) writer {
 	}
 }
 
-// components are those of extract that need no more than date_part, by Substrait's names and producers' own.
-var components = map[string]string{
-	"YEAR": "year", "ISO_YEAR": "isoyear", "QUARTER": "quarter", "MONTH": "month", "DAY": "day", "DAY_OF_YEAR": "doy",
-	"HOUR": "hour", "MINUTE": "minute", "SECOND": "second", "ISO_WEEK": "week", "MONDAY_DAY_OF_WEEK": "isodow",
-}
-
-// extract takes a component, for some of them whether counting starts at one or zero, the value, and no time zone.
-func extract(c *scalarCall) (string, error) {
-	args := c.args
-	if len(args) < 2 {
-		return "", errArguments
-	}
-	word := func(a argument) string { return strings.ToUpper(a.enum + a.text) }
-	component := word(args[0])
-	part, ok := components[component]
-	if !ok {
-		return "", fmt.Errorf("its component %q is not supported", component)
-	}
-	args = args[1:]
-	indexing := "ONE"
-	if args[0].enum != "" {
-		indexing = word(args[0])
-		args = args[1:]
-	}
-	if len(args) != 1 || indexing != "ONE" && indexing != "ZERO" {
-		return "", errArguments
-	}
-	c.guess = plan.T(plan.BigInt)
-	c.exact = c.of.Kind == plan.BigInt
-	text := "date_part('" + part + "', " + args[0].sql + ")"
-	if indexing == "ZERO" {
-		text = "(" + text + " - 1)"
-	}
-	return text, nil
-}
-
 // scalarFunctions are Substrait's scalar functions, of all of its extensions, and those that producers call by a name of
 // their own without an extension, in DuckDB's SQL.
 var scalarFunctions = map[string]writer{
@@ -436,8 +235,8 @@ var scalarFunctions = map[string]writer{
 	"negate":      template("(- %s)", 1),
 	"abs":         called("abs", 1, 1),
 	"sign":        called("sign", 1, 1),
-	"power":       called("pow", 2, 2),
-	"sqrt":        called("sqrt", 1, 1),
+	"power":       power,
+	"sqrt":        domain("sqrt", 1, "%[1]s < 0", "ERROR"),
 	"exp":         called("exp", 1, 1),
 	"cos":         called("cos", 1, 1),
 	"sin":         called("sin", 1, 1),
@@ -445,12 +244,12 @@ var scalarFunctions = map[string]writer{
 	"cosh":        called("cosh", 1, 1),
 	"sinh":        called("sinh", 1, 1),
 	"tanh":        called("tanh", 1, 1),
-	"acos":        called("acos", 1, 1),
-	"asin":        called("asin", 1, 1),
+	"acos":        domain("acos", 1, "abs(%[1]s) > 1", "ERROR"),
+	"asin":        domain("asin", 1, "abs(%[1]s) > 1", "ERROR"),
 	"atan":        called("atan", 1, 1),
-	"acosh":       called("acosh", 1, 1),
+	"acosh":       domain("acosh", 1, "%[1]s < 1", "NAN"),
 	"asinh":       called("asinh", 1, 1),
-	"atanh":       called("atanh", 1, 1),
+	"atanh":       domain("atanh", 1, "abs(%[1]s) > 1", "ERROR"),
 	"atan2":       called("atan2", 2, 2),
 	"radians":     called("radians", 1, 1),
 	"degrees":     called("degrees", 1, 1),
@@ -460,15 +259,15 @@ var scalarFunctions = map[string]writer{
 	"bitwise_or":  template("(%s | %s)", 2),
 	"bitwise_xor": called("xor", 2, 2),
 	"shift_left":  template("(%s << %s)", 2),
-	"shift_right": template("(%s >> %s)", 2),
-	"ln":          called("ln", 1, 1),
-	"log10":       called("log10", 1, 1),
-	"log2":        called("log2", 1, 1),
-	"logb":        template("log(%[2]s, %[1]s)", 2),
-	"log1p":       template("ln(1 + %s)", 1),
+	"shift_right": shiftRight,
+	"ln":          logarithm("ln(%s)", 1, "0"),
+	"log10":       logarithm("log10(%s)", 1, "0"),
+	"log2":        logarithm("log2(%s)", 1, "0"),
+	"logb":        logarithm("log(%[2]s, %[1]s)", 2, "0"),
+	"log1p":       logarithm(log1p, 1, "-1"),
 	"ceil":        called("ceil", 1, 1),
 	"floor":       called("floor", 1, 1),
-	"round":       called("round", 1, 2),
+	"round":       round,
 
 	"equal":                truth("(%s = %s)", 2),
 	"not_equal":            truth("(%s <> %s)", 2),
@@ -504,11 +303,11 @@ var scalarFunctions = map[string]writer{
 	"concat":                 concat,
 	"concat_ws":              called("concat_ws", 2, -1),
 	"like":                   like,
-	"substring":              called("substring", 2, 3),
-	"substr":                 called("substring", 2, 3),
-	"starts_with":            sensitive(called("starts_with", 2, 2)),
-	"ends_with":              sensitive(called("suffix", 2, 2)),
-	"contains":               sensitive(called("contains", 2, 2)),
+	"substring":              substring("WRAP_FROM_END", "LEFT_OF_BEGINNING"),
+	"substr":                 substring("LEFT_OF_BEGINNING", "WRAP_FROM_END"),
+	"starts_with":            sensitive(called("starts_with", 2, 2), plan.Boolean),
+	"ends_with":              sensitive(called("suffix", 2, 2), plan.Boolean),
+	"contains":               sensitive(called("contains", 2, 2), plan.Boolean),
 	"lower":                  called("lower", 1, 1),
 	"upper":                  called("upper", 1, 1),
 	"char_length":            called("length", 1, 1),
@@ -521,10 +320,10 @@ var scalarFunctions = map[string]writer{
 	"left":                   called(`"left"`, 2, 2),
 	"right":                  called(`"right"`, 2, 2),
 	"reverse":                called("reverse", 1, 1),
-	"replace":                sensitive(called("replace", 3, 3)),
+	"replace":                sensitive(called("replace", 3, 3), plan.Varchar),
 	"repeat":                 called("repeat", 2, 2),
-	"strpos":                 sensitive(called("strpos", 2, 2)),
-	"regexp_match_substring": template("regexp_extract(%s, %s)", 2),
+	"strpos":                 sensitive(called("strpos", 2, 2), plan.BigInt),
+	"regexp_match_substring": template("(CASE WHEN regexp_matches(%[1]s, %[2]s) THEN regexp_extract(%[1]s, %[2]s) END)", 2),
 
 	"extract":       extract,
 	"date_part":     extract,
