@@ -52,8 +52,10 @@ func groupings(r *pb.AggregateRel) ([]*pb.Expression, [][]int, error) {
 		}
 		sets = append(sets, set)
 	}
-	if len(sets) == 0 && len(exprs) > 0 {
-		return nil, nil, fmt.Errorf("it has grouping expressions and no grouping set")
+	for i := range exprs {
+		if !slices.ContainsFunc(sets, func(set []int) bool { return slices.Contains(set, i) }) {
+			return nil, nil, fmt.Errorf("grouping expression %d is in no grouping set", i)
+		}
 	}
 	return exprs, sets, nil
 }
@@ -111,12 +113,9 @@ func (t *translator) aggregate(r *pb.AggregateRel) (*query, error) {
 		}
 		out.group = " GROUP BY GROUPING SETS (" + strings.Join(texts, ", ") + ")"
 		out.columns = append(out.columns, number)
-	case len(sets) == 1 && len(sets[0]) < len(groups):
-		out.group = " GROUP BY GROUPING SETS ((" + groupList(groups, sets[0]) + "))"
 	case len(groups) > 0:
 		out.group = " GROUP BY " + groupList(groups, sets[0])
 	}
-	// The filters that make a global aggregate's columns refer to nothing must still give one row.
 	return out, nil
 }
 

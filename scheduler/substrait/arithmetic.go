@@ -26,6 +26,12 @@ func arithmetic(op string) writer {
 			// Substrait derives the result's type, and so does DuckDB, with as many digits after the point or more. Some
 			// producers write another: it is not believed.
 			c.exact, c.of = true, decimalResult(op, a, b)
+			if c.of.Width > smallDecimal && a.Width <= smallDecimal && b.Width <= smallDecimal {
+				// DuckDB's result would be a small one as well, in which not everything fits.
+				a.Width = smallDecimal + 1
+				args[0] = cast(args[0], a)
+				c.of = decimalResult(op, a, b)
+			}
 		}
 		if a.Kind == plan.Date && b.Kind == plan.Interval && c.of.Kind == plan.Invalid {
 			c.guess = plan.T(plan.Timestamp)
@@ -33,6 +39,9 @@ func arithmetic(op string) writer {
 		return "(" + args[0] + " " + op + " " + args[1] + ")", nil
 	}
 }
+
+// smallDecimal is the width up to which DuckDB's decimals are integers of 64 bits, and their sums and products stay so.
+const smallDecimal = 18
 
 // decimalResult is the type of DuckDB's arithmetic.
 func decimalResult(op string, a, b plan.Type) plan.Type {
@@ -166,7 +175,8 @@ func unscaled(x string, of plan.Type) string {
 	switch {
 	case scale == 0:
 		return cast(x, huge)
-	case width+scale < 38:
+	case max(width, smallDecimal+1)+scale < 38:
+		of.Width = max(of.Width, smallDecimal+1)
 		return cast(cast(x, of)+" * CAST(1"+strings.Repeat("0", scale)+" AS "+plan.DecimalType(uint8(scale+1), 0).SQL()+")", huge)
 	}
 	return cast("replace("+cast(cast(x, of), plan.T(plan.Varchar))+", '.', '')", huge)

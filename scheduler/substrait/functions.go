@@ -253,7 +253,7 @@ var scalarFunctions = map[string]writer{
 	"atan2":       called("atan2", 2, 2),
 	"radians":     called("radians", 1, 1),
 	"degrees":     called("degrees", 1, 1),
-	"factorial":   called("factorial", 1, 1),
+	"factorial":   template("factorial(CAST(%s AS INTEGER))", 1),
 	"bitwise_not": template("(~ %s)", 1),
 	"bitwise_and": template("(%s & %s)", 2),
 	"bitwise_or":  template("(%s | %s)", 2),

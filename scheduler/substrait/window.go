@@ -2,6 +2,7 @@ package substrait
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,21 @@ import (
 type bounds struct {
 	kind         pb.Expression_WindowFunction_BoundsType
 	lower, upper *pb.Expression_WindowFunction_Bound
+	// function is the anchor of the function.
+	function uint32
+}
+
+// placed are the functions that say where a row is in its partition: no frame changes them.
+var placed = []string{"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lead", "lag"}
+
+// framed says whether a frame needs to be written: one without bounds is the whole partition, where SQL's would end at the
+// current row.
+func (t *translator) framed(b bounds, ordered bool) bool {
+	if b.lower != nil || b.upper != nil {
+		return true
+	}
+	f, err := t.function(b.function) // an unknown one is an error elsewhere
+	return err == nil && ordered && !slices.Contains(placed, f.name)
 }
 
 // overClause is OVER (...).
@@ -39,7 +55,7 @@ func (t *translator) overClause(over []column, partitions []*pb.Expression, sort
 	if len(order) > 0 {
 		parts = append(parts, "ORDER BY "+strings.Join(order, ", "))
 	}
-	if b.lower != nil || b.upper != nil {
+	if t.framed(b, len(order) > 0) {
 		frame, err := frameClause(b)
 		if err != nil {
 			return "", err
@@ -92,7 +108,7 @@ func frameClause(b bounds) (string, error) {
 // windowFunction is a window function in an expression.
 func (t *translator) windowFunction(w *pb.Expression_WindowFunction) (column, error) {
 	over := t.scopes[len(t.scopes)-1].columns
-	clause, err := t.overClause(over, w.GetPartitions(), w.GetSorts(), bounds{w.GetBoundsType(), w.GetLowerBound(), w.GetUpperBound()})
+	clause, err := t.overClause(over, w.GetPartitions(), w.GetSorts(), bounds{w.GetBoundsType(), w.GetLowerBound(), w.GetUpperBound(), w.GetFunctionReference()})
 	if err != nil {
 		return column{}, err
 	}
@@ -111,7 +127,7 @@ func (t *translator) window(r *pb.ConsistentPartitionWindowRel) (*query, error) 
 	out := *q
 	out.columns = q.columns[:len(q.columns):len(q.columns)]
 	for i, f := range r.GetWindowFunctions() {
-		clause, err := t.overClause(q.columns, r.GetPartitionExpressions(), r.GetSorts(), bounds{f.GetBoundsType(), f.GetLowerBound(), f.GetUpperBound()})
+		clause, err := t.overClause(q.columns, r.GetPartitionExpressions(), r.GetSorts(), bounds{f.GetBoundsType(), f.GetLowerBound(), f.GetUpperBound(), f.GetFunctionReference()})
 		if err != nil {
 			return nil, err
 		}
