@@ -65,6 +65,13 @@ fuzz: ## Fuzz all that is read from outside, FUZZTIME each (FUZZTIME=10m; FUZZ=c
 	for target in $(FUZZ); do \
 		$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -fuzz "^$${target##*/}$$" -fuzztime $(FUZZTIME) -parallel 1 ./$${target%/*} || exit 1; done
 
+N    ?= 2000
+SEED ?= $(shell date +%s)
+
+.PHONY: fuzz-sql
+fuzz-sql: build ## Hold N random queries (N=10000 SEED=1) against DuckDB's answers, in process and on two executors
+	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 24h -run 'TestRandomQueries|TestFoundQueries' ./tests/fuzz -queries $(N) -seed $(SEED)
+
 .PHONY: fmt
 fmt: $(GOLANGCI) ## Format the Go code
 	$(GOLANGCI) fmt

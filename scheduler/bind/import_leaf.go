@@ -165,12 +165,15 @@ func (im *importer) expressionGet(op *opJSON) (imported, error) {
 	if err != nil {
 		return imported{}, err
 	}
-	if len(op.Children) != 1 || op.Children[0].Type != "LOGICAL_DUMMY_SCAN" {
-		return imported{}, fmt.Errorf("values over another input")
-	}
 	var rows [][]*exprJSON
 	if err := decode(op.Expressions, &rows); err != nil {
 		return imported{}, err
+	}
+	if len(op.Children) != 1 {
+		return imported{}, fmt.Errorf("values over %d inputs", len(op.Children))
+	}
+	if op.Children[0].Type != "LOGICAL_DUMMY_SCAN" {
+		return im.valuesOver(op, rows, out)
 	}
 	n := &plan.Values{Leaf: im.leaf(), Out: out}
 	s := &scope{}
@@ -182,6 +185,48 @@ func (im *importer) expressionGet(op *opJSON) (imported, error) {
 		n.Rows = append(n.Rows, exprs)
 	}
 	return im.simple(op, n)
+}
+
+// valuesOver is the VALUES of a correlated subquery: for each row of the input all of the rows. Several become lists, one a
+// column, which are unnested side by side.
+func (im *importer) valuesOver(op *opJSON, rows [][]*exprJSON, out plan.Schema) (imported, error) {
+	in, err := im.op(op.Children[0])
+	if err != nil {
+		return imported{}, err
+	}
+	lists := make([][]plan.Expr, len(out))
+	for _, row := range rows {
+		exprs, err := in.scope().exprs(row)
+		if err != nil {
+			return imported{}, err
+		}
+		if len(exprs) != len(out) {
+			return imported{}, fmt.Errorf("a row of %d values for %d columns", len(exprs), len(out))
+		}
+		for c, e := range exprs {
+			if !e.Type().Equal(out[c].Type) {
+				e = &plan.Cast{Arg: e, To: out[c].Type}
+			}
+			lists[c] = append(lists[c], e)
+		}
+	}
+	project := &plan.Project{Names: make([]string, len(out))}
+	if len(rows) == 1 {
+		project.Input = in.Node
+		for _, list := range lists {
+			project.Exprs = append(project.Exprs, list[0])
+		}
+		return im.simple(op, project)
+	}
+	unnest := &plan.Unnest{Input: in.Node}
+	project.Input = unnest
+	for c, list := range lists {
+		of := out[c].Type
+		unnest.Exprs = append(unnest.Exprs, &plan.Call{Name: "list_value", Args: list, Of: plan.ListType(of)})
+		unnest.Types, unnest.Names = append(unnest.Types, of), append(unnest.Names, "")
+		project.Exprs = append(project.Exprs, &plan.ColumnRef{Index: len(in.Node.Schema()) + c, Of: of})
+	}
+	return im.simple(op, project)
 }
 
 func (im *importer) cteRef(op *opJSON) (imported, error) {

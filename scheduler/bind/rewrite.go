@@ -94,6 +94,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 	if err := b.replace(ctx, r.replacements); err != nil {
 		return nil, err
 	}
+	explicitCrossJoins(tree.tree, false)
 	out.columns = namedColumns(tree.tree)
 	if out.sql, err = b.planner.text(ctx, tree); err != nil {
 		return nil, fmt.Errorf("write the statement back: %w", err)
@@ -179,6 +180,29 @@ func (r *treeRewriter) shorten(node map[string]any) {
 		if alias, ok := r.prefixes[strings.ToLower(strings.Join(parts[:n], "."))]; ok {
 			node["column_names"] = append([]any{alias}, list[n:]...)
 			return
+		}
+	}
+}
+
+// explicitCrossJoins turns a CROSS JOIN that another join has on its left into JOIN ... ON true. DuckDB writes it as a comma,
+// which binds less than JOIN: (a, b) JOIN c would become a, (b JOIN c).
+func explicitCrossJoins(v any, leftOfJoin bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			explicitCrossJoins(item, false)
+		}
+	case map[string]any:
+		if v["type"] == "JOIN" && v["ref_type"] == "CROSS" && leftOfJoin {
+			v["ref_type"] = "REGULAR"
+			v["condition"] = map[string]any{
+				"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "query_location": 0,
+				"value": map[string]any{"type": map[string]any{"id": "BOOLEAN", "type_info": nil}, "is_null": false, "value": true},
+			}
+		}
+		join := v["type"] == "JOIN" && v["ref_type"] != "CROSS"
+		for key, child := range v {
+			explicitCrossJoins(child, join && key == "left")
 		}
 	}
 }

@@ -39,3 +39,34 @@ func TestGeneratedNamesLeaveTheUsersAlone(t *testing.T) {
 		}
 	}
 }
+
+// A CROSS JOIN before another join, and the VALUES of a correlated subquery, are what they are in the plan and in the text.
+func TestCrossJoinsAndCorrelatedValues(t *testing.T) {
+	ctx := context.Background()
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		return exec(ctx, `CREATE TABLE a(i INTEGER, l INTEGER[]); INSERT INTO a VALUES (1, [1, 2]), (2, [NULL]), (NULL, []);
+			CREATE TABLE b(i INTEGER, s VARCHAR); INSERT INTO b VALUES (1, 'x'), (2, NULL), (5, 'y')`)
+	})
+	b := New(1)
+	defer b.Close()
+	for _, sql := range []string{
+		"SELECT a.i, x.i, b.s FROM a CROSS JOIN a x LEFT JOIN b ON b.i = a.i AND b.i > x.i",
+		"SELECT a.i, u.v, b.s FROM a CROSS JOIN a y CROSS JOIN UNNEST(a.l) u(v) JOIN b ON b.i = u.v",
+		"SELECT a.i FROM a CROSS JOIN b x JOIN b ON a.i = b.i WHERE x.i IN (SELECT * FROM (VALUES (a.i)) v(c))",
+		"SELECT a.i, (SELECT sum(c) FROM (VALUES (a.i), (a.i + 1), (10)) v(c)) FROM a",
+		"SELECT a.i, v.* FROM a, LATERAL (VALUES (a.i, 'p'), (7, a.l::VARCHAR)) v(c, d)",
+		"SELECT a.i FROM a WHERE NOT EXISTS (SELECT 1 FROM (VALUES (a.i), (2)) v(c) JOIN b ON b.i = v.c)",
+	} {
+		bound, err := b.Bind(ctx, r.request(sql))
+		require.NoError(t, err, sql)
+		want := r.run(ctx, sql)
+		require.NoError(t, want.err, sql)
+		require.NotNil(t, bound.Plan, "%s\n%s", bound.Reason, sql)
+		require.NotNil(t, bound.Whole, "%s\n%s", bound.Reason, sql)
+		for _, n := range []plan.Node{bound.Plan, bound.Whole} {
+			text, err := r.rendered(n)
+			require.NoError(t, err, sql)
+			require.Empty(t, want.differ(r.run(ctx, text), false), "%s\n%s", sql, text)
+		}
+	}
+}
