@@ -29,7 +29,7 @@ func (st *statement) explainSubstrait(ctx context.Context, p *sql.Explain) (engi
 			if !ok {
 				return codec.ExportedTable{}, fmt.Errorf("table %s is not pinned", key)
 			}
-			return codec.ExportedTable{Names: slices.Clone([]string(t.Identifier())), Columns: t.Columns()}, nil
+			return codec.ExportedTable{Names: slices.Clone(t.Identifier()), Columns: t.Columns()}, nil
 		})
 		if err != nil {
 			return nil, 0, err

@@ -33,7 +33,9 @@ func newSimulator(t *testing.T) *simulator {
 
 func (s *simulator) describe() { require.NoError(s.t, s.Describe()) }
 
-func (s *simulator) exec(sql string) { require.NoError(s.t, s.Conn.Exec(context.Background(), sql), sql) }
+func (s *simulator) exec(sql string) {
+	require.NoError(s.t, s.Conn.Exec(context.Background(), sql), sql)
+}
 
 func (s *simulator) bind(sql string) *bind.Bound {
 	bound, err := s.Bind(sql)
