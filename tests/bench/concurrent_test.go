@@ -33,12 +33,12 @@ func BenchmarkConcurrent(b *testing.B) {
 		return fmt.Sprintf("SELECT g, count(*), sum(v) FROM t WHERE g = %d GROUP BY g", i%100)
 	}
 
-	connected := make([]*process.Client, clients)
+	connected, connections := make([]*process.Client, clients), make([]*reference.DB, clients)
 	for i := range connected {
-		connected[i] = cluster.Connect(b)
+		connected[i], connections[i] = cluster.Connect(b), duck.Connect()
 		connected[i].Query("USE c")
 	}
-	duckTime, duckTail := crowd(b, clients, each, func(_, i int) error { _, err := duck.Run(context.Background(), query(i)); return err })
+	duckTime, duckTail := crowd(b, clients, each, func(c, i int) error { _, err := connections[c].Run(context.Background(), query(i)); return err })
 	seracTime, seracTail := crowd(b, clients, each, func(c, i int) error { _, err := connected[c].Run(context.Background(), query(i)); return err })
 	n := float64(clients * each)
 	fmt.Printf("\n%d clients, %d small queries each\n", clients, each)

@@ -52,6 +52,17 @@ func Open(tb testing.TB, c *catalog.Catalog, schema string, threads int) *DB {
 	return r
 }
 
+// Connect is another connection to the same database, for one more goroutine.
+func (r *DB) Connect() *DB {
+	r.tb.Helper()
+	conn, err := r.db.Conn(context.Background())
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	r.tb.Cleanup(func() { _ = conn.Close() })
+	return &DB{tb: r.tb, db: r.db, conn: conn}
+}
+
 // Files are the local paths of a table's data files now.
 func Files(tb testing.TB, c *catalog.Catalog, schema, name string) []string {
 	tb.Helper()
