@@ -34,6 +34,9 @@ type Scheduler struct {
 	// A table's metadata up to this size travels to the executors with each plan that names the table; larger metadata (about
 	// 0.7 KB a snapshot) is read by them from its location, once. 0 means that it never travels.
 	InlineMetadataLimit Bytes `toml:"inline_metadata_limit" default:"64KiB"`
+	// Memory for what has been read of tables' manifests, kept for the statements that follow (about 2 KiB a data file). 0 means
+	// that each statement reads them.
+	ManifestCacheLimit Bytes `toml:"manifest_cache_limit" default:"256MiB"`
 	// Seconds that running statements have to end once the process is told to stop; after that they are cancelled.
 	DrainTimeoutSecs int `toml:"drain_timeout_secs" default:"20"`
 }

@@ -112,6 +112,7 @@ func (c *Config) Validate() error {
 	if limit := c.Scheduler.InlineMetadataLimit; limit < 0 || limit > MaxInlineMetadata {
 		fault("scheduler.inline_metadata_limit", "%s is not from 0 to %s: messages to executors stay small", limit, Bytes(MaxInlineMetadata))
 	}
+	notNegative("scheduler.manifest_cache_limit", int64(c.Scheduler.ManifestCacheLimit))
 	notNegative("scheduler.drain_timeout_secs", int64(c.Scheduler.DrainTimeoutSecs))
 	notNegative("query.timeout_secs", int64(c.Query.TimeoutSecs))
 	if c.Query.TargetTaskSize <= 0 {

@@ -264,6 +264,10 @@ func OpenCatalog(ctx context.Context, cfg *config.Config, dataDir string) (*cata
 	c := catalog.Config{
 		Name: cfg.Catalog.Name, Type: cfg.Catalog.Type, URI: cfg.Catalog.URI, Warehouse: cfg.Catalog.Warehouse,
 		FileIO: fileIO(cfg.Storage), Properties: catalogProperties(cfg.Catalog), InlineMetadata: int(cfg.Scheduler.InlineMetadataLimit),
+		ManifestCache: int64(cfg.Scheduler.ManifestCacheLimit),
+	}
+	if c.ManifestCache == 0 {
+		c.ManifestCache = -1 // nothing is kept
 	}
 	if c.InlineMetadata == 0 {
 		c.InlineMetadata = -1 // never

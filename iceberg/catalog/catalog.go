@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/iceberg/manifest"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -31,6 +32,8 @@ type Catalog struct {
 	close  func() error
 	// inline is the size in bytes up to which a table's metadata travels with it, as wire.NewTable takes it.
 	inline int
+	// manifests is what has been read of the tables' manifests.
+	manifests *manifest.Cache
 	// warehouse is where tables go, each to a directory that nothing else ever uses; "": where the catalog puts them.
 	warehouse string
 
@@ -45,7 +48,10 @@ func New(name, kind string, below icecatalog.Catalog, fileIO wire.FileIO) *Catal
 	if closer, ok := below.(icecatalog.Closer); ok {
 		closeCatalog = closer.Close
 	}
-	return &Catalog{name: name, kind: kind, fileIO: fileIO, ice: below, close: closeCatalog, committed: map[string]chan struct{}{}}
+	return &Catalog{
+		name: name, kind: kind, fileIO: fileIO, ice: below, close: closeCatalog, committed: map[string]chan struct{}{},
+		manifests: manifest.NewCache(manifest.DefaultSize),
+	}
 }
 
 // LockCommits waits until no other commit of this process to the table is under way. Commits of one process would

@@ -17,6 +17,7 @@ import (
 	icesql "github.com/apache/iceberg-go/catalog/sql"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/seracdb/serac/iceberg/manifest"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -38,6 +39,9 @@ type Config struct {
 	// InlineMetadata is the size in bytes up to which a table's metadata travels to executors with it; 0 is
 	// wire.DefaultInlineMetadata, negative: it never does.
 	InlineMetadata int
+	// ManifestCache is the memory in bytes for what has been read of the tables' manifests; 0 is manifest.DefaultSize,
+	// negative: nothing is kept.
+	ManifestCache int64
 	// FileIO is the storage configuration: keys s3.*, gcs.*, adls.*, client.region. It may hold secrets.
 	FileIO wire.FileIO
 	// Properties are further properties of the catalog itself, such as credential, token, scope or oauth2-server-uri of
@@ -69,6 +73,11 @@ func Open(ctx context.Context, config Config) (*Catalog, error) {
 	}
 	c := New(config.Name, config.Type, o.cat, config.FileIO)
 	c.close, c.inline = o.close, config.InlineMetadata
+	if config.ManifestCache < 0 {
+		c.manifests = nil
+	} else if config.ManifestCache > 0 {
+		c.manifests = manifest.NewCache(config.ManifestCache)
+	}
 	if config.Type == TypeSQLite {
 		if c.warehouse, err = localDirectory(config.Warehouse); err != nil {
 			return nil, errors.Join(err, o.close())

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/seracdb/serac/iceberg"
+	"github.com/seracdb/serac/iceberg/manifest"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/wire"
 )
@@ -27,8 +28,10 @@ type Table struct {
 	rows    int64
 	bytes   int64
 
-	inline int // Catalog.inline
-	wire   func() *wire.Table
+	inline    int             // Catalog.inline
+	cache     *manifest.Cache // Catalog.manifests
+	manifests func() manifest.Source
+	wire      func() *wire.Table
 }
 
 func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *table.Table) (*Table, error) {
@@ -43,9 +46,10 @@ func (c *Catalog) handle(ctx context.Context, ident table.Identifier, loaded *ta
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{catalog: c.name, ident: slices.Clone(ident), ice: loaded, fileIO: fileIO, columns: columns, inline: c.inline}
+	t := &Table{catalog: c.name, ident: slices.Clone(ident), ice: loaded, fileIO: fileIO, columns: columns, inline: c.inline, cache: c.manifests}
 	t.rows, t.bytes = summarySize(loaded.CurrentSnapshot())
 	t.wire = sync.OnceValue(t.describe)
+	t.manifests = sync.OnceValue(t.source)
 	return t, nil
 }
 
@@ -83,6 +87,14 @@ func (t *Table) describe() *wire.Table {
 // Wire is what executors get of the table: identifier, metadata location and storage configuration, the metadata itself when
 // it is small. Do not change it.
 func (t *Table) Wire() *wire.Table { return t.wire() }
+
+func (t *Table) source() manifest.Source {
+	return manifest.Source{Cache: t.cache, Scope: t.fileIO.Fingerprint(), FS: t.ice.FS}
+}
+
+// Manifests reads the table's manifests, through the catalog's cache of them: what was read with other storage keys than
+// this handle's is read again (rule 5).
+func (t *Table) Manifests() manifest.Source { return t.manifests() }
 
 // Storage is the configuration of the table's storage, vended credentials among it, as it was when the table was loaded.
 func (t *Table) Storage() wire.FileIO { return t.fileIO }

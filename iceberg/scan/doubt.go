@@ -5,10 +5,13 @@ import (
 
 	ice "github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/seracdb/serac/iceberg/manifest"
 )
 
 // Partition values that are in tables but not what pruning takes them for. Both kinds show in the summaries of the
-// manifest list, and a column that has them is not used for pruning.
+// manifest list, and where iceberg-go prunes (matchedNow), a column that has them is not used. Our own pruning knows them value
+// by value (span.go).
 //
 // iceberg-go 0.7.0 writes the empty text, as the lower bound of a manifest's partition values, as no bound at all, and no
 // bound means to every reader that all values are NULL: files of the partitions of a text column would be pruned wrongly
@@ -17,19 +20,6 @@ import (
 //
 // truncate[W] of an integer less than W above its type's smallest value underflows, in Java as in Go, and the smallest
 // values then stand in the partition of the largest.
-
-// doubtfulPartitions are the columns whose partition values may be of such a kind.
-func doubtfulPartitions(meta table.Metadata, schema *ice.Schema) map[int]bool {
-	out := map[int]bool{}
-	for _, spec := range meta.PartitionSpecs() {
-		for _, f := range spec.Fields() {
-			if doubt(schema, f) != nil {
-				out[f.SourceID()] = true
-			}
-		}
-	}
-	return out
-}
 
 // doubt is what a summary of a partition field's values is tested with, nil when it may be trusted.
 func doubt(schema *ice.Schema, f ice.PartitionField) func(ice.FieldSummary) bool {
@@ -72,14 +62,14 @@ func doubt(schema *ice.Schema, f ice.PartitionField) func(ice.FieldSummary) bool
 }
 
 // doubtful are the columns for which the manifests hold such values.
-func doubtful(meta table.Metadata, schema *ice.Schema, manifests []ice.ManifestFile) map[int]bool {
+func doubtful(meta table.Metadata, schema *ice.Schema, manifests []*manifest.Manifest) map[int]bool {
 	out := map[int]bool{}
 	for _, m := range manifests {
 		spec := meta.PartitionSpecByID(int(m.PartitionSpecID()))
 		if spec == nil {
 			continue
 		}
-		summaries := m.Partitions()
+		summaries := m.Summaries
 		for i, f := range spec.Fields() {
 			if test := doubt(schema, f); test != nil && i < len(summaries) && test(summaries[i]) {
 				out[f.SourceID()] = true

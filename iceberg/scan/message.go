@@ -5,6 +5,7 @@ import (
 
 	ice "github.com/apache/iceberg-go"
 
+	"github.com/seracdb/serac/iceberg/manifest"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
@@ -12,13 +13,7 @@ import (
 type groupBuilder struct {
 	group   *seracv1.FileGroup
 	files   *Files
-	deletes map[deleteKey]int32
-}
-
-// deleteKey tells delete files apart: a Puffin file holds several deletion vectors.
-type deleteKey struct {
-	path   string
-	offset int64
+	deletes map[manifest.DeleteKey]int32
 }
 
 // add appends a range of a file. Statistics stay behind: executors do not need them.
@@ -54,7 +49,7 @@ func (b *groupBuilder) add(file int, start, length int64) {
 
 // delete is the position of a delete file in the group's list.
 func (b *groupBuilder) delete(d ice.DataFile, content seracv1.DeleteFile_Content) int32 {
-	key := keyOf(d)
+	key := manifest.KeyOf(d)
 	if at, ok := b.deletes[key]; ok {
 		return at
 	}
@@ -64,7 +59,7 @@ func (b *groupBuilder) delete(d ice.DataFile, content seracv1.DeleteFile_Content
 		SizeBytes:      d.FileSizeBytes(),
 		SpecId:         d.SpecID(),
 		SequenceNumber: b.files.sequences[key],
-		ContentOffset:  key.offset,
+		ContentOffset:  key.Offset,
 		RecordCount:    d.Count(),
 	}
 	for _, id := range d.EqualityFieldIDs() {

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/iceberg/manifest"
 	"github.com/seracdb/serac/plan"
 )
 
@@ -29,7 +30,7 @@ type Files struct {
 	// data sequence numbers of their delete files.
 	weights   []int64
 	constants []map[int32][]byte
-	sequences map[deleteKey]int64
+	sequences map[manifest.DeleteKey]int64
 }
 
 // Plan plans the scan of a table at a snapshot (0: the table has none, nothing is read). columns are the scan's output
@@ -41,49 +42,45 @@ func Plan(ctx context.Context, t *catalog.Table, snapshotID int64, columns []pla
 
 // PlanScan is Plan for a scan of a plan, which may be of a snapshot's own schema.
 func PlanScan(ctx context.Context, t *catalog.Table, n *plan.IcebergScan) (*Files, error) {
-	files, err := planFiles(ctx, t.Iceberg(), n)
+	files, err := planFiles(ctx, t, n)
 	if err != nil {
 		return nil, fmt.Errorf("plan scan of %s: %w", strings.Join(t.Identifier(), "."), err)
 	}
 	return files, nil
 }
 
-func planFiles(ctx context.Context, t *table.Table, n *plan.IcebergScan) (*Files, error) {
-	snapshotID, columns, filter := n.SnapshotID, n.Columns, n.Filter
-	if snapshotID == 0 {
+func planFiles(ctx context.Context, t *catalog.Table, n *plan.IcebergScan) (*Files, error) {
+	if n.SnapshotID == 0 {
 		return &Files{}, nil
 	}
-	snapshot := t.SnapshotByID(snapshotID)
+	snapshot := t.Iceberg().SnapshotByID(n.SnapshotID)
 	if snapshot == nil {
-		return nil, fmt.Errorf("the table has no snapshot %d (it may have expired)", snapshotID)
+		return nil, fmt.Errorf("the table has no snapshot %d (it may have expired)", n.SnapshotID)
 	}
-	schema, opts := planningSchema(t, snapshot, n.AsOf)
-	predicate, err := usablePredicate(ctx, t, snapshot, schema, columns, filter)
+	schema, opts := planningSchema(t.Iceberg(), snapshot, n.AsOf)
+	s := &source{table: t, snapshot: snapshot, schema: schema, options: opts, manifests: t.Manifests()}
+	kept, sequences, err := s.files(ctx, n.Columns, n.Filter)
 	if err != nil {
 		return nil, err
 	}
-	split, err := t.Scan(append(opts, table.WithRowFilter(predicate))...).PlanFiles(ctx)
-	if err != nil {
-		return nil, err
+	files := &Files{
+		Tasks: make([]table.FileScanTask, len(kept)), TotalFiles: -1, PrunedFiles: -1, sequences: sequences,
+		weights: make([]int64, len(kept)), constants: make([]map[int32][]byte, len(kept)),
 	}
-	files := &Files{Tasks: wholeFiles(split), TotalFiles: -1, PrunedFiles: -1}
 	if snapshot.Summary != nil {
-		if n, err := strconv.Atoi(snapshot.Summary.Properties["total-data-files"]); err == nil && n >= len(files.Tasks) {
-			files.TotalFiles, files.PrunedFiles = n, n-len(files.Tasks)
+		if total, err := strconv.Atoi(snapshot.Summary.Properties["total-data-files"]); err == nil && total >= len(kept) {
+			files.TotalFiles, files.PrunedFiles = total, total-len(kept)
 		}
 	}
-	if files.sequences, err = deleteSequences(ctx, t, snapshot, files.Tasks); err != nil {
-		return nil, err
-	}
-	projected := projectedFields(schema, columns)
-	files.weights = make([]int64, len(files.Tasks))
-	files.constants = make([]map[int32][]byte, len(files.Tasks))
-	for i, task := range files.Tasks {
-		files.Rows += task.File.Count()
-		files.weights[i] = projectedBytes(task.File, projected)
+	projected := projectedFields(schema, n.Columns)
+	constants := constantFields(t.Iceberg().Metadata(), schema, projected)
+	for i, f := range kept {
+		files.Tasks[i] = f.Task
+		files.Rows += f.Task.File.Count()
+		files.weights[i] = projectedBytes(f, projected)
 		files.Bytes += files.weights[i]
-		if files.constants[i], err = partitionConstants(t.Metadata(), schema, projected, task.File); err != nil {
-			return nil, fmt.Errorf("file %s: %w", task.File.FilePath(), err)
+		if files.constants[i], err = constants.of(f); err != nil {
+			return nil, fmt.Errorf("file %s: %w", f.Task.File.FilePath(), err)
 		}
 	}
 	return files, nil
@@ -105,52 +102,12 @@ func planningSchema(t *table.Table, snapshot *table.Snapshot, asOf bool) (*ice.S
 	return t.Schema(), opts
 }
 
-// usablePredicate is Predicate, less the columns whose partition summaries cannot be trusted.
-func usablePredicate(ctx context.Context, t *table.Table, snapshot *table.Snapshot, schema *ice.Schema, columns []plan.ScanColumn, filter plan.Expr) (ice.BooleanExpression, error) {
-	unusable := promotedFields(t.Metadata())
-	predicate, used := convert(schema, columns, filter, unusable)
-	doubts := false
-	for id := range doubtfulPartitions(t.Metadata(), schema) {
-		doubts = doubts || used[id]
-	}
-	if !doubts {
-		return predicate, nil
-	}
-	fs, err := t.FS(ctx)
-	if err != nil {
-		return nil, err
-	}
-	manifests, err := snapshot.Manifests(fs)
-	if err != nil {
-		return nil, err
-	}
-	for id := range doubtful(t.Metadata(), schema, manifests) {
-		unusable[id] = true
-	}
-	predicate, _ = convert(schema, columns, filter, unusable)
-	return predicate, nil
-}
-
-// wholeFiles undoes the splits that iceberg-go makes by the table's read.split.target-size: Group splits by what the
-// statement needs.
-func wholeFiles(split []table.FileScanTask) []table.FileScanTask {
-	whole := make([]table.FileScanTask, 0, len(split))
-	for _, task := range split {
-		if task.Start != 0 {
-			continue // a further piece of the file before it
-		}
-		task.Length = task.File.FileSizeBytes()
-		whole = append(whole, task)
-	}
-	return whole
-}
-
 // projectedFields are the ids of the columns and of all fields inside them.
-func projectedFields(schema *ice.Schema, columns []plan.ScanColumn) map[int]bool {
-	projected := make(map[int]bool, len(columns))
+func projectedFields(schema *ice.Schema, columns []plan.ScanColumn) []int {
+	projected := make([]int, 0, len(columns))
 	var add func(ice.NestedField)
 	add = func(f ice.NestedField) {
-		projected[f.ID] = true
+		projected = append(projected, f.ID)
 		if nested, ok := f.Type.(ice.NestedType); ok {
 			for _, child := range nested.Fields() {
 				add(child)
@@ -166,53 +123,15 @@ func projectedFields(schema *ice.Schema, columns []plan.ScanColumn) map[int]bool
 }
 
 // projectedBytes is the size of the projected columns in a file, or the file's own when the manifest does not know it.
-func projectedBytes(file ice.DataFile, projected map[int]bool) int64 {
-	sizes := file.ColumnSizes()
-	if len(sizes) == 0 {
-		return file.FileSizeBytes()
+func projectedBytes(f *manifest.File, projected []int) int64 {
+	if !f.Sized() {
+		return f.Task.File.FileSizeBytes()
 	}
 	var sum int64
-	for id, size := range sizes {
-		if projected[id] {
+	for _, id := range projected {
+		if size := f.Column(id).Size; size > 0 {
 			sum += size
 		}
 	}
-	return min(sum, file.FileSizeBytes())
-}
-
-// partitionConstants are the values of a file's identity partition fields whose columns the scan reads. Files of migrated
-// tables lack these columns, and their value is the partition's then (specification, Column Projection).
-func partitionConstants(meta table.Metadata, schema *ice.Schema, projected map[int]bool, file ice.DataFile) (map[int32][]byte, error) {
-	spec := meta.PartitionSpecByID(int(file.SpecID()))
-	if spec == nil {
-		return nil, fmt.Errorf("the table has no partition spec %d", file.SpecID())
-	}
-	var constants map[int32][]byte
-	var partition map[int]any
-	for _, f := range spec.Fields() {
-		_, identity := f.Transform.(ice.IdentityTransform)
-		if !identity || !projected[f.SourceID()] {
-			continue
-		}
-		source, ok := schema.FindFieldByID(f.SourceID())
-		if !ok {
-			continue
-		}
-		if partition == nil {
-			partition = file.Partition()
-		}
-		value, ok := partition[f.FieldID]
-		if !ok || value == nil {
-			continue // the default is NULL as it is
-		}
-		encoded, err := encodePartitionValue(source.Type, value)
-		if err != nil {
-			return nil, fmt.Errorf("partition field %s: %w", f.Name, err)
-		}
-		if constants == nil {
-			constants = map[int32][]byte{}
-		}
-		constants[int32(f.SourceID())] = encoded
-	}
-	return constants, nil
+	return min(sum, f.Task.File.FileSizeBytes())
 }
