@@ -13,11 +13,16 @@ import (
 type File struct {
 	// Task is the whole file with the deletes that apply to it. Its File has no column statistics: those are below.
 	Task table.FileScanTask
-	// Partition are the values of the partition fields by field id, as iceberg-go reads them; nil for NULL.
-	Partition map[int]any
 
-	values map[int][]byte // Partition as single-value bytes, where there are any
+	values []value
 	stats  stats
+}
+
+// value is a partition field's.
+type value struct {
+	field int
+	read  any    // as iceberg-go reads it, nil for NULL
+	bytes []byte // its single-value bytes, nil where it has none
 }
 
 // Column is what the manifest says of a column in a file. Counts and the size are -1 where it does not say, bounds nil.
@@ -77,15 +82,25 @@ func (f *File) Sized() bool {
 	return false
 }
 
-// Value is a partition field's value as single-value bytes, nil for NULL. ok is false for a field that the file has no
-// value of, and for a value of a kind that has no such bytes.
-func (f *File) Value(fieldID int) (value []byte, ok bool) {
-	v, ok := f.Partition[fieldID]
-	if !ok || v == nil {
-		return nil, ok
+// Value is a partition field's value as iceberg-go reads it, nil for NULL. ok is false when the file has none.
+func (f *File) Value(fieldID int) (read any, ok bool) {
+	for _, v := range f.values {
+		if v.field == fieldID {
+			return v.read, true
+		}
 	}
-	value, ok = f.values[fieldID]
-	return value, ok
+	return nil, false
+}
+
+// ValueBytes is a partition field's value as single-value bytes, nil for NULL. ok is false when the file has none, or one of
+// a kind that has no such bytes.
+func (f *File) ValueBytes(fieldID int) (value []byte, ok bool) {
+	for _, v := range f.values {
+		if v.field == fieldID {
+			return v.bytes, v.read == nil || v.bytes != nil
+		}
+	}
+	return nil, false
 }
 
 // FilesOf are planned tasks as Files.
@@ -101,17 +116,16 @@ func FilesOf(tasks []table.FileScanTask) []*File {
 // maker makes Files of what iceberg-go reads, sharing what is the same in many.
 type maker struct {
 	fields []int32
+	places map[int]int // of the ids in fields
 	size   int64
 }
 
 func (m *maker) file(task table.FileScanTask) *File {
-	f := &File{Partition: task.File.Partition(), stats: m.stats(task.File)}
-	if len(f.Partition) > 0 {
-		f.values = make(map[int][]byte, len(f.Partition))
-		for id, v := range f.Partition {
-			if b, ok := valueBytes(v); ok {
-				f.values[id] = b
-			}
+	f := &File{stats: m.stats(task.File)}
+	if partition := task.File.Partition(); len(partition) > 0 {
+		f.values = make([]value, 0, len(partition))
+		for id, v := range partition {
+			f.values = append(f.values, value{field: id, read: v, bytes: valueBytes(v)})
 		}
 	}
 	task.File = ice.DataFileWithoutColumnStats(task.File)
@@ -123,14 +137,14 @@ func (m *maker) file(task table.FileScanTask) *File {
 // FileMemory is about what a file of 16 columns takes in a cache, in bytes.
 const FileMemory = 2 << 10
 
-// What a file takes besides what is counted: iceberg-go's own object, ours, and a partition value in its two maps.
+// What a file takes besides what is counted: iceberg-go's own object and ours, and a partition value in both.
 const (
 	fileMemory  = 900
 	valueMemory = 150
 )
 
 func (f *File) memory() int64 {
-	size := fileMemory + len(f.Task.File.FilePath()) + valueMemory*len(f.Partition) +
+	size := fileMemory + len(f.Task.File.FilePath()) + valueMemory*len(f.values) +
 		8*(len(f.stats.counts)+len(f.Task.DeleteFiles)*2+len(f.Task.EqualityDeleteFiles)*2+len(f.Task.DeletionVectorFiles)*2) +
 		4*len(f.stats.ends) + len(f.stats.bounds)
 	return int64(size)
@@ -138,71 +152,82 @@ func (f *File) memory() int64 {
 
 // stats makes the compact form of a file's statistics.
 func (m *maker) stats(file ice.DataFile) stats {
-	sizes, values, nulls, nans := file.ColumnSizes(), file.ValueCounts(), file.NullValueCounts(), file.NaNValueCounts()
-	lower, upper := file.LowerBoundValues(), file.UpperBoundValues()
-	fields := m.sharedFields(sizes, values, nulls, nans, lower, upper)
-	s := stats{fields: fields, counts: make([]int64, 0, len(fields)*countsOf), ends: make([]int32, 0, 2*len(fields))}
+	counts := [countsOf]map[int]int64{sizeOf: file.ColumnSizes(), valuesOf: file.ValueCounts(), nullsOf: file.NullValueCounts(), nansOf: file.NaNValueCounts()}
+	bounds := [2]map[int][]byte{file.LowerBoundValues(), file.UpperBoundValues()}
+	if !m.knows(counts, bounds) {
+		m.learn(counts, bounds)
+	}
+	n := len(m.fields)
+	s := stats{fields: m.fields, counts: make([]int64, n*countsOf), ends: make([]int32, 0, 2*n)}
+	for i := range s.counts {
+		s.counts[i] = -1
+	}
+	for i, of := range counts {
+		for id, count := range of {
+			s.counts[m.places[id]*countsOf+i] = max(count, -1)
+		}
+	}
 	total := 0
-	for _, id := range fields {
-		total += len(lower[int(id)]) + len(upper[int(id)])
+	for _, of := range bounds {
+		for _, b := range of {
+			total += len(b)
+		}
 	}
 	s.bounds = make([]byte, 0, total)
-	for _, field := range fields {
-		id := int(field)
-		for _, counts := range []map[int]int64{sizes, values, nulls, nans} {
-			n, ok := counts[id]
-			if !ok || n < 0 {
-				n = -1
-			}
-			s.counts = append(s.counts, n)
-		}
-		for _, bounds := range []map[int][]byte{lower, upper} {
-			s.bounds = append(s.bounds, bounds[id]...)
+	for _, id := range m.fields {
+		for _, of := range bounds {
+			s.bounds = append(s.bounds, of[int(id)]...)
 			s.ends = append(s.ends, int32(len(s.bounds)))
 		}
 	}
 	return s
 }
 
-// sharedFields are the ids that any statistic is about: those of the file before, if they are the same.
-func (m *maker) sharedFields(sizes, values, nulls, nans map[int]int64, lower, upper map[int][]byte) []int32 {
-	all := make(map[int]struct{}, len(m.fields))
-	for _, counts := range []map[int]int64{sizes, values, nulls, nans} {
-		for id := range counts {
-			all[id] = struct{}{}
-		}
-	}
-	for _, bounds := range []map[int][]byte{lower, upper} {
-		for id := range bounds {
-			all[id] = struct{}{}
-		}
-	}
-	if len(all) == len(m.fields) {
-		same := true
-		for _, id := range m.fields {
-			if _, ok := all[int(id)]; !ok {
-				same = false
-				break
+// knows says whether the fields of the file before are enough.
+func (m *maker) knows(counts [countsOf]map[int]int64, bounds [2]map[int][]byte) bool {
+	for _, of := range counts {
+		for id := range of {
+			if _, ok := m.places[id]; !ok {
+				return false
 			}
 		}
-		if same {
-			return m.fields
+	}
+	for _, of := range bounds {
+		for id := range of {
+			if _, ok := m.places[id]; !ok {
+				return false
+			}
 		}
 	}
-	fields := make([]int32, 0, len(all))
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		fields = append(fields, int32(id))
+	return true
+}
+
+// learn makes the fields those that any statistic is about.
+func (m *maker) learn(counts [countsOf]map[int]int64, bounds [2]map[int][]byte) {
+	m.places = map[int]int{}
+	for _, of := range counts {
+		for id := range of {
+			m.places[id] = 0
+		}
 	}
-	m.fields = fields
-	return fields
+	for _, of := range bounds {
+		for id := range of {
+			m.places[id] = 0
+		}
+	}
+	m.fields = make([]int32, 0, len(m.places))
+	for i, id := range slices.Sorted(maps.Keys(m.places)) {
+		m.fields = append(m.fields, int32(id))
+		m.places[id] = i
+	}
 }
 
 // valueBytes are the single-value bytes of a partition value as iceberg-go reads it from a manifest.
-func valueBytes(v any) ([]byte, bool) {
+func valueBytes(v any) []byte {
 	var lit ice.Literal
 	switch v := v.(type) {
 	case nil:
-		return nil, false
+		return nil
 	case ice.Literal:
 		lit = v
 	case bool:
@@ -226,14 +251,17 @@ func valueBytes(v any) ([]byte, bool) {
 	case ice.Decimal:
 		lit = ice.NewLiteral(v)
 	case string:
-		return []byte(v), true
+		return []byte(v)
 	case []byte:
-		return append([]byte{}, v...), true
+		return append([]byte{}, v...)
 	case uuid.UUID:
-		return v[:], true
+		return v[:]
 	default:
-		return nil, false
+		return nil
 	}
 	b, err := lit.MarshalBinary()
-	return b, err == nil
+	if err != nil {
+		return nil
+	}
+	return b
 }

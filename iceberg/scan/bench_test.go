@@ -3,6 +3,7 @@ package scan_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,8 +116,16 @@ func benchFile(t testing.TB, tbl *catalog.Table, n int) *seracv1.DataFile {
 func BenchmarkPlan10000Files(b *testing.B) {
 	ctx := context.Background()
 	dir := b.TempDir()
-	tbl := wide(b, icetest.OpenSQLite(b, dir))
-	columns := tbl.Columns()
+	c := icetest.OpenSQLite(b, dir)
+	require.NoError(b, c.CreateNamespace(ctx, "ns", false))
+	tbl := wide(b, c)
+	// The scan reads 4 of the 16 columns.
+	var columns []plan.ScanColumn
+	for _, c := range tbl.Columns() {
+		if slices.Contains([]string{"id0", "n0", "text0", "at"}, c.Name) {
+			columns = append(columns, c)
+		}
+	}
 	column := func(name string) *plan.ColumnRef {
 		for i, c := range columns {
 			if c.Name == name {
@@ -136,7 +145,6 @@ func BenchmarkPlan10000Files(b *testing.B) {
 	for i := range 100 {
 		in.Args = append(in.Args, &plan.Constant{Value: int64(i) * 100_000_000, Of: plan.T(plan.BigInt)})
 	}
-	b.Log(scan.Predicate(tbl.Iceberg().Metadata(), tbl.Schema(), columns, between("at", 0, 1)))
 	for _, filter := range []struct {
 		name  string
 		expr  plan.Expr
@@ -171,7 +179,7 @@ func BenchmarkPlan10000Files(b *testing.B) {
 
 					t = handle()
 					start = time.Now()
-					files, err := scan.Plan(ctx, t, t.SnapshotID(), columns[:4], filter.expr)
+					files, err := scan.Plan(ctx, t, t.SnapshotID(), columns, filter.expr)
 					ours += time.Since(start)
 					require.NoError(b, err)
 					require.Equal(b, filter.files, len(files.Tasks))

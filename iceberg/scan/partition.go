@@ -46,8 +46,8 @@ func (c partitionConstants) of(f *manifest.File) (map[int32][]byte, error) {
 	}
 	var constants map[int32][]byte
 	for _, field := range fields {
-		value := f.Partition[field.field]
-		if value == nil {
+		value, ok := f.Value(field.field)
+		if !ok || value == nil {
 			continue
 		}
 		encoded, err := encodePartitionValue(field.of, value)

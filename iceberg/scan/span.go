@@ -40,7 +40,7 @@ func columnSpan(f *manifest.File, id int) span {
 
 // valueSpan is a file's value of a partition field.
 func valueSpan(f *manifest.File, field partitionField) span {
-	value, ok := f.Value(field.id)
+	value, ok := f.ValueBytes(field.id)
 	switch {
 	case !ok:
 		return span{}
