@@ -36,6 +36,8 @@ type Field struct {
 	// Initial is the value of rows written before the field was added (format version 3), as single-value bytes; nil
 	// for NULL.
 	Initial []byte
+	// Default is the value of rows that a write gives none (format version 3), likewise.
+	Default []byte
 }
 
 // Fields are the fields of a schema as a tree. An error names the column.
@@ -54,6 +56,11 @@ func fieldTree(fields []ice.NestedField) ([]Field, error) {
 		if f.InitialDefault != nil {
 			if out[i].Initial, err = encodeDefault(f.Type, f.InitialDefault); err != nil {
 				return nil, fmt.Errorf("initial default of field %s: %w", f.Name, err)
+			}
+		}
+		if f.WriteDefault != nil {
+			if out[i].Default, err = encodeDefault(f.Type, f.WriteDefault); err != nil {
+				return nil, fmt.Errorf("write default of field %s: %w", f.Name, err)
 			}
 		}
 		if nested, ok := f.Type.(ice.NestedType); ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/seracdb/serac/iceberg"
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/iceberg/commit"
+	"github.com/seracdb/serac/iceberg/read"
 	"github.com/seracdb/serac/iceberg/write"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -63,23 +64,30 @@ func (st *statement) planInsert(ctx context.Context, p *sql.Insert) (*preparedWr
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDefaults(t, targets); err != nil {
+	defaults, err := writeDefaults(t, targets)
+	if err != nil {
 		return nil, err
 	}
-	return st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, text, len(source)))
+	return st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, defaults, text, len(source)))
 }
 
-// checkDefaults refuses to write NULL to a column whose rows the table's schema gives another default (format version 3).
-func checkDefaults(t *catalog.Table, targets []int) error {
-	for i, c := range t.Columns() {
-		if slices.Contains(targets, i) {
+// writeDefaults are, by position, SQL for the values of the columns that an INSERT leaves out and whose rows have another
+// default than NULL (format version 3).
+func writeDefaults(t *catalog.Table, targets []int) (map[int]string, error) {
+	fields, err := iceberg.Fields(t.Schema())
+	if err != nil {
+		return nil, err
+	}
+	defaults := map[int]string{}
+	for i, f := range fields {
+		if f.Default == nil || slices.Contains(targets, i) {
 			continue
 		}
-		if f, ok := t.Schema().FindFieldByID(int(c.FieldID)); ok && f.WriteDefault != nil {
-			return statementError("column %q has a default value, which INSERT does not fill in yet: name the column", c.Name)
+		if defaults[i], err = read.DefaultSQL(f.Iceberg, f.Default); err != nil {
+			return nil, statementError("the default value of column %q: %w", f.Name, err)
 		}
 	}
-	return nil
+	return defaults, nil
 }
 
 // insertTargets says for each source column which of the table's columns it goes to.
@@ -128,8 +136,9 @@ func insertTargets(t *catalog.Table, p *sql.Insert, source []string) ([]int, err
 	return targets, nil
 }
 
-// sourceSelect is the query of a write: each of the table's columns cast to its type, NULL where the statement gives none.
-func sourceSelect(columns []plan.ScanColumn, targets []int, text string, width int) string {
+// sourceSelect is the query of a write: each of the table's columns cast to its type; where the statement gives none, its
+// default, or NULL.
+func sourceSelect(columns []plan.ScanColumn, targets []int, defaults map[int]string, text string, width int) string {
 	from := make([]int, len(columns))
 	for i := range from {
 		from[i] = -1
@@ -142,6 +151,8 @@ func sourceSelect(columns []plan.ScanColumn, targets []int, text string, width i
 		value := "NULL"
 		if from[i] >= 0 {
 			value = fmt.Sprintf("s.c%d", from[i])
+		} else if text, ok := defaults[i]; ok {
+			value = text
 		}
 		exprs[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", value, c.Type.SQL(), plan.QuoteIdent(c.Name))
 	}
@@ -342,7 +353,7 @@ func (st *statement) fill(ctx context.Context, e *taskExecution, t *catalog.Tabl
 	for i := range targets {
 		targets[i] = i
 	}
-	w, err := st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, query, len(targets)))
+	w, err := st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, nil, query, len(targets)))
 	var n int64
 	if err == nil {
 		n, err = st.runWrite(ctx, e, w)

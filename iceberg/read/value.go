@@ -14,6 +14,9 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
+// DefaultSQL is a single value (specification, Appendix D) as an SQL literal that casts to the column's type.
+func DefaultSQL(t ice.Type, value []byte) (string, error) { return defaultValue(t, value) }
+
 // defaultValue is a single value (specification, Appendix D) as the default_value of read_parquet's schema: a string that
 // DuckDB casts to the column's type. nil is NULL.
 func defaultValue(t ice.Type, value []byte) (string, error) {

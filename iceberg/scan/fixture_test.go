@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/iceberg-go/table"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seracdb/serac/iceberg"
@@ -82,24 +83,42 @@ func createTable(t testing.TB, c *catalog.Catalog, name string, terms ...string)
 // differ in their bounds.
 func newFixture(t testing.TB, c *catalog.Catalog, conn *duckdb.Conn, rng *rand.Rand, name string, batches, rows int, terms ...string) *fixture {
 	t.Helper()
-	ctx := context.Background()
-	tbl := createTable(t, c, name, terms...)
-	var files []*seracv1.DataFile
-	for range batches {
-		files = append(files, icetest.Write(t, conn, tbl, randomRows(t, rng, rows))...)
-	}
-	_, err := commit.Append(ctx, c, tbl, commit.Request{CommitID: name, Files: files, Operation: commit.OpAppend})
-	require.NoError(t, err)
-	tbl, err = c.Reload(ctx, tbl)
-	require.NoError(t, err)
-	f := &fixture{conn: conn, table: tbl, columns: tbl.Columns()}
+	f := &fixture{conn: conn, table: createTable(t, c, name, terms...)}
+	f.write(t, c, rng, name, batches, rows)
+	f.columns = f.table.Columns()
 	for _, c := range f.columns {
 		f.names = append(f.names, plan.QuoteIdent(c.Name))
 	}
-	for _, file := range files {
-		f.paths = append(f.paths, file.Path)
-	}
 	return f
+}
+
+// write adds batches, in two commits, so that there are manifests to choose from.
+func (f *fixture) write(t testing.TB, c *catalog.Catalog, rng *rand.Rand, id string, batches, rows int) {
+	t.Helper()
+	for half := range 2 {
+		var files []*seracv1.DataFile
+		for range batches / 2 {
+			files = append(files, icetest.Write(t, f.conn, f.table, randomRows(t, rng, rows))...)
+		}
+		_, err := commit.Append(context.Background(), c, f.table, commit.Request{CommitID: fmt.Sprint(id, half), Files: files, Operation: commit.OpAppend})
+		require.NoError(t, err)
+		f.table = reload(t, c, f.table)
+		for _, file := range files {
+			f.paths = append(f.paths, file.Path)
+		}
+	}
+}
+
+// respec changes the table's partition spec.
+func (f *fixture) respec(t testing.TB, c *catalog.Catalog, change func(*table.UpdateSpec)) {
+	t.Helper()
+	tx := f.table.Iceberg().NewTransaction()
+	update := tx.UpdateSpec(true)
+	change(update)
+	require.NoError(t, update.Commit())
+	_, err := tx.Commit(context.Background())
+	require.NoError(t, err)
+	f.table = reload(t, c, f.table)
 }
 
 func randomRows(t testing.TB, rng *rand.Rand, rows int) string {
