@@ -48,6 +48,7 @@ test-all: build ## Run the tests, also those that take long or need other progra
 .PHONY: bench
 bench: build ## Measure Serac against DuckDB alone, as ratios
 	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 60m -run '^$$' -bench . -benchtime 1x ./tests/bench -sf $(BENCH_SF)
+	$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -bench Plan -benchtime 5x ./iceberg/scan
 
 # Each fuzz target, as package/target. A test (tests/house) holds the list against the code.
 FUZZTIME ?= 1m
