@@ -50,6 +50,10 @@ bench: build ## Measure Serac against DuckDB alone, as ratios
 	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 60m -run '^$$' -bench . -benchtime 1x ./tests/bench -sf $(BENCH_SF)
 	$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -bench Plan -benchtime 5x ./iceberg/scan
 
+.PHONY: bench-codec
+bench-codec: ## Measure plans and file tasks on the wire, beside iceberg-go's own codec
+	$(GO) test $(TAGS) $(LDFLAGS) -timeout 30m -run '^$$' -bench '^BenchmarkCodec$$' -benchtime 1x ./tests/bench
+
 # Each fuzz target, as package/target. A test (tests/house) holds the list against the code.
 FUZZTIME ?= 1m
 FUZZ := \
