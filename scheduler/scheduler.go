@@ -74,6 +74,7 @@ func (s *Scheduler) Prepare(ctx context.Context, session *engine.Session, text s
 	if err != nil {
 		return nil, err
 	}
+	asked := text
 	if count > 0 {
 		nulls := make([]any, count)
 		if text, err = bindParameters(text, nulls); err != nil {
@@ -88,7 +89,11 @@ func (s *Scheduler) Prepare(ctx context.Context, session *engine.Session, text s
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Prepared{IsQuery: isQuery, Schema: schema, Params: count}, nil
+	prepared := &engine.Prepared{IsQuery: isQuery, Schema: schema, Params: count}
+	if count > 0 {
+		prepared.ParamTypes = s.parameterTypes(ctx, session, asked)
+	}
+	return prepared, nil
 }
 
 // Execute starts a statement.

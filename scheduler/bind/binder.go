@@ -114,17 +114,7 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	if err := b.timeTravel(ctx); err != nil {
 		return nil, err
 	}
-	for _, ref := range distinct(b.nodes) {
-		t, err := req.Resolve(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		b.tables[ref.key()] = t
-		b.byKey[t.stub()] = t
-		out.Tables = append(out.Tables, t)
-	}
-	p.serve(b.byKey)
-	if err := b.views(ctx); err != nil {
+	if out.Tables, err = b.findTables(ctx); err != nil {
 		return nil, err
 	}
 	rewritten, rewriteErr := b.rewrite(ctx)
@@ -145,6 +135,22 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 		return nil, &Error{Message: "the statement cannot be planned: " + out.Reason}
 	}
 	return out, nil
+}
+
+// findTables resolves the tables that the statement names, once each, and puts views where its names look for them.
+func (b *binding) findTables(ctx context.Context) ([]*Table, error) {
+	var out []*Table
+	for _, ref := range distinct(b.nodes) {
+		t, err := b.req.Resolve(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		b.tables[ref.key()] = t
+		b.byKey[t.stub()] = t
+		out = append(out, t)
+	}
+	b.serve(b.byKey)
+	return out, b.views(ctx)
 }
 
 // views puts views where the statement's names look for them.

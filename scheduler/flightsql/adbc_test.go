@@ -130,7 +130,7 @@ func (q *adbcQuirks) SupportsPartitionedData() bool               { return true 
 func (q *adbcQuirks) SupportsStatistics() bool                    { return false }
 func (q *adbcQuirks) SupportsTransactions() bool                  { return false }
 
-// The suite asks for the parameters of SELECT $1, $2, whose types nobody knows.
+// The suite asks for the parameters of SELECT $1, $2, whose types nobody knows; see TestPreparedParameterTypes for others.
 func (q *adbcQuirks) SupportsGetParameterSchema() bool      { return false }
 func (q *adbcQuirks) SupportsDynamicParameterBinding() bool { return true }
 
@@ -161,4 +161,40 @@ func TestADBC(t *testing.T) {
 	suite.Run(t, &validation.DatabaseTests{Quirks: q})
 	suite.Run(t, &validation.ConnectionTests{Quirks: q})
 	suite.Run(t, &validation.StatementTests{Quirks: q})
+}
+
+// TestPreparedParameterTypes: what is prepared says which types its parameters have, where the statement does.
+func TestPreparedParameterTypes(t *testing.T) {
+	q := &adbcQuirks{}
+	driver := q.SetupDriver(t)
+	defer q.stop()
+	db, err := driver.NewDatabase(q.DatabaseOptions())
+	require.NoError(t, err)
+	conn, err := db.Open(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, update(conn, "CREATE TABLE params (i INTEGER, d DECIMAL(10,2), day DATE)"))
+	decimal := &arrow.Decimal128Type{Precision: 10, Scale: 2}
+	for text, want := range map[string][]arrow.DataType{
+		"SELECT * FROM params WHERE d < $2 AND i = $1":            {arrow.PrimitiveTypes.Int64, decimal},
+		"SELECT i FROM params WHERE day > ? LIMIT ?":              {arrow.FixedWidthTypes.Date32, arrow.PrimitiveTypes.Int64},
+		"INSERT INTO params VALUES (?, ?, ?)":                     {arrow.PrimitiveTypes.Int64, decimal, arrow.FixedWidthTypes.Date32},
+		"INSERT INTO params (day, i) SELECT $2, $1":               {arrow.PrimitiveTypes.Int64, arrow.FixedWidthTypes.Date32},
+		"CREATE TABLE other AS SELECT i FROM params WHERE i < $1": {arrow.PrimitiveTypes.Int64},
+		"SELECT 1": {},
+	} {
+		stmt, err := conn.NewStatement()
+		require.NoError(t, err)
+		require.NoError(t, stmt.SetSqlQuery(text))
+		require.NoError(t, stmt.Prepare(t.Context()), text)
+		schema, err := stmt.GetParameterSchema()
+		require.NoError(t, err, text)
+		got := []arrow.DataType{}
+		for _, f := range schema.Fields() {
+			got = append(got, f.Type)
+		}
+		require.Equal(t, want, got, text)
+		require.NoError(t, stmt.Close())
+	}
+	require.NoError(t, conn.Close())
+	require.NoError(t, db.Close())
 }

@@ -69,4 +69,6 @@ func TestParameterSchema(t *testing.T) {
 	s := parameterSchema(2, []arrow.DataType{nil, arrow.PrimitiveTypes.Int64})
 	require.Equal(t, arrow.STRING, s.Field(0).Type.ID())
 	require.Equal(t, arrow.INT64, s.Field(1).Type.ID())
+	s = parameterSchema(3, []arrow.DataType{arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Uint8})
+	require.Equal(t, []arrow.Type{arrow.INT64, arrow.FLOAT64, arrow.UINT64}, []arrow.Type{s.Field(0).Type.ID(), s.Field(1).Type.ID(), s.Field(2).Type.ID()})
 }

@@ -141,13 +141,27 @@ func parameterSchema(count int, types []arrow.DataType) *arrow.Schema {
 	for i := range fields {
 		fields[i] = arrow.Field{Name: fmt.Sprint("$", i+1), Type: arrow.BinaryTypes.String, Nullable: true}
 		if i < len(types) && types[i] != nil {
-			fields[i].Type, known = types[i], true
+			fields[i].Type, known = widest(types[i]), true
 		}
 	}
 	if !known {
 		return nil
 	}
 	return arrow.NewSchema(fields, nil)
+}
+
+// widest is the type that a client is told of a parameter: values of any type can be bound, and clients in languages of few
+// types, Go's database/sql among them, have no other integers than those of 64 bits.
+func widest(t arrow.DataType) arrow.DataType {
+	switch {
+	case arrow.IsSignedInteger(t.ID()):
+		return arrow.PrimitiveTypes.Int64
+	case arrow.IsUnsignedInteger(t.ID()):
+		return arrow.PrimitiveTypes.Uint64
+	case arrow.IsFloating(t.ID()):
+		return arrow.PrimitiveTypes.Float64
+	}
+	return t
 }
 
 // ClosePreparedStatement forgets a prepared statement. What it has started goes on.
