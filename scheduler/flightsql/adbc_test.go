@@ -178,7 +178,7 @@ func TestPreparedParameterTypes(t *testing.T) {
 		"SELECT * FROM params WHERE d < $2 AND i = $1":            {arrow.PrimitiveTypes.Int64, decimal},
 		"SELECT i FROM params WHERE day > ? LIMIT ?":              {arrow.FixedWidthTypes.Date32, arrow.PrimitiveTypes.Int64},
 		"INSERT INTO params VALUES (?, ?, ?)":                     {arrow.PrimitiveTypes.Int64, decimal, arrow.FixedWidthTypes.Date32},
-		"INSERT INTO params (day, i) SELECT $2, $1":               {arrow.PrimitiveTypes.Int64, arrow.FixedWidthTypes.Date32},
+		"INSERT INTO params (day, i) VALUES ($2, $1)":             {arrow.PrimitiveTypes.Int64, arrow.FixedWidthTypes.Date32},
 		"CREATE TABLE other AS SELECT i FROM params WHERE i < $1": {arrow.PrimitiveTypes.Int64},
 		"SELECT 1": {},
 	} {
