@@ -10,5 +10,4 @@ var (
 	col     = samples.Col
 	num     = samples.Num
 	less    = samples.Less
-	keys    = samples.Keys
 )

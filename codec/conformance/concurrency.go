@@ -84,10 +84,10 @@ func (s *suite) registry() error {
 	for _, x := range s.Extensions {
 		name := x.Message().ProtoReflect().Descriptor().FullName()
 		if x.Message() == nil || proto.Size(x.Message()) != 0 {
-			return fmt.Errorf("Message of the codec of %s is not empty", name)
+			return fmt.Errorf("the codec of %s: Message is not empty", name)
 		}
 		if x.Message() == x.Message() {
-			return fmt.Errorf("Message of the codec of %s is the same one each time: what is decoded would share it", name)
+			return fmt.Errorf("the codec of %s: Message is the same one each time: what is decoded would share it", name)
 		}
 		if forth.Register(x) == nil {
 			return fmt.Errorf("%s was registered twice", name)

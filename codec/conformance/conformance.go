@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -139,7 +140,7 @@ func Run(t *testing.T, o Options) {
 
 func judge(t *testing.T, err error) {
 	t.Helper()
-	if err == errNotTried {
+	if errors.Is(err, errNotTried) {
 		t.SkipNow()
 	}
 	if err != nil {

@@ -58,7 +58,9 @@ func (s *suite) changeFields(c Case, changed map[fieldName]bool) error {
 		if !more {
 			return nil
 		}
-		changed[field] = changed[field] // seen
+		if _, seen := changed[field]; !seen {
+			changed[field] = false
+		}
 		for _, n := range candidates {
 			if reflect.DeepEqual(n, c.Node) {
 				continue

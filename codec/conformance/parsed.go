@@ -101,7 +101,7 @@ func eachInside(any *anypb.Any, f func(protoreflect.Message) error) error {
 	}
 	value := any.GetValue()
 	defer func() { any.Value = value }()
-	var root protoreflect.Message = inner.ProtoReflect()
+	root := inner.ProtoReflect()
 	pack := func() error {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(inner)
 		any.Value = b
