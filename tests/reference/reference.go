@@ -20,6 +20,9 @@ type DB struct {
 	tb   testing.TB
 	db   *duckdb.DB
 	conn *duckdb.Conn
+
+	names    []string // of the tables
+	shuffled bool     // there are copies of the tables in other orders
 }
 
 // Open makes views of all tables of a schema as they are now. It is closed when the test ends.
@@ -41,8 +44,13 @@ func Open(tb testing.TB, c *catalog.Catalog, schema string, threads int) *DB {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	r.names = names
 	for _, name := range names {
 		files := Files(tb, c, schema, name)
+		if len(files) == 0 {
+			r.empty(c, schema, name)
+			continue
+		}
 		quoted := make([]string, len(files))
 		for i, f := range files {
 			quoted[i] = plan.QuoteString(f)
@@ -60,7 +68,21 @@ func (r *DB) Connect() *DB {
 		r.tb.Fatal(err)
 	}
 	r.tb.Cleanup(func() { _ = conn.Close() })
-	return &DB{tb: r.tb, db: r.db, conn: conn}
+	return &DB{tb: r.tb, db: r.db, conn: conn, names: r.names}
+}
+
+// empty makes a table without rows in the place of one without files.
+func (r *DB) empty(c *catalog.Catalog, schema, name string) {
+	r.tb.Helper()
+	t, err := c.LoadTable(context.Background(), schema, name)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	var columns []string
+	for _, col := range t.Columns() {
+		columns = append(columns, plan.QuoteIdent(col.Name)+" "+col.Type.String())
+	}
+	r.Exec(fmt.Sprintf("CREATE TABLE %s (%s)", plan.QuoteIdent(name), strings.Join(columns, ", ")))
 }
 
 // Files are the local paths of a table's data files now.
@@ -119,4 +141,40 @@ func (r *DB) Run(ctx context.Context, sql string) (*compare.Result, error) {
 		result.Add(batch)
 		batch.Release()
 	}
+}
+
+// Determined says whether a query gives the same rows whatever order the rows of its tables come in: false for ties at a LIMIT,
+// first(), samples and the like. No system is held to one of the answers of such a query.
+func (r *DB) Determined(ctx context.Context, sql string) (bool, error) {
+	const orders = 4
+	if !r.shuffled {
+		for i := range orders {
+			r.Exec(fmt.Sprintf("CREATE SCHEMA order%d", i))
+			for _, name := range r.names {
+				r.Exec(fmt.Sprintf("CREATE TABLE order%d.%s AS SELECT * FROM main.%[2]s ORDER BY hash(%[2]s, %[1]d)", i, plan.QuoteIdent(name)))
+			}
+		}
+		r.shuffled = true
+	}
+	defer r.Exec("SET search_path = 'main'")
+	var first *compare.Result
+	for i := range orders {
+		r.Exec(fmt.Sprintf("SET search_path = 'order%d'", i))
+		got, err := r.Run(ctx, sql)
+		if err != nil {
+			return false, err
+		}
+		if first == nil {
+			first = got
+		} else if compare.Diff(first, got) != "" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Prepare says whether DuckDB takes a query at all.
+func (r *DB) Prepare(ctx context.Context, sql string) error {
+	_, _, _, err := r.conn.Describe(ctx, sql)
+	return err
 }

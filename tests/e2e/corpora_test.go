@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seracdb/serac/tests/compare"
+	"github.com/seracdb/serac/tests/corpora"
+	"github.com/seracdb/serac/tests/process"
+	"github.com/seracdb/serac/tests/reference"
+)
+
+// corpusSettings are in turn those of a corpus's queries.
+var corpusSettings = [][]string{
+	{"shuffle_partitions = 7", "max_partitions_per_task = 1", "broadcast_threshold = '0B'"},
+	{"shuffle_partitions = 2", "max_partitions_per_task = 0", "broadcast_threshold = '1TB'"},
+	{"shuffle_partitions = 1", "max_partitions_per_task = 1", "broadcast_threshold = '32MB'"},
+	{
+		"shuffle_partitions = 7", "max_partitions_per_task = 0", "broadcast_threshold = '0B'", "adaptive_broadcast = false", "adaptive_coalesce = false",
+		"adaptive_empty = false", "adaptive_skew = false", "join_filters = false",
+	},
+	{"shuffle_partitions = 2", "max_partitions_per_task = 1", "broadcast_threshold = '4KB'"},
+}
+
+// distribute has a session distribute everything, in one of the settings.
+func distribute(client *process.Client, setting []string) {
+	client.Query("RESET ALL")
+	for _, s := range append([]string{"distribution_threshold = '0B'", "target_task_size = '16KB'", "TimeZone = 'UTC'"}, setting...) {
+		client.Query("SET " + s)
+	}
+}
+
+// fitting makes a corpus's statements ones for Iceberg tables: without INTERVAL, and each large table from three INSERTs.
+func fitting(sql string) []string {
+	sql = strings.NewReplacer(", iv interval", "", ", to_days((i%5)::int)", "", ", to_days((i % 5)::integer)", "").Replace(sql)
+	lower := strings.ToLower(sql)
+	switch {
+	case strings.HasPrefix(lower, "create table"):
+		return []string{sql}
+	case !strings.HasPrefix(lower, "insert"):
+		return nil
+	case !strings.Contains(lower, "000) x(i)") && !strings.Contains(lower, "501) x(i)"):
+		return []string{sql}
+	}
+	var parts []string
+	for i := range 3 {
+		parts = append(parts, fmt.Sprintf("%s WHERE i %% 3 = %d", sql, i))
+	}
+	return parts
+}
+
+// TestCorpora holds the queries of the corpora against DuckDB on the same files: each on a scheduler with two executors and in
+// one process, in settings that take turns. With SERAC_TEST_ALL=1 all queries run, else one in ten. Of a query without one
+// right answer (ties at a LIMIT) only the number and the types are compared; without rows it counts as empty, not as equal.
+func TestCorpora(t *testing.T) {
+	dataDir := t.TempDir()
+	catalog := openCatalog(t, dataDir)
+	all := []struct {
+		schema string
+		corpus func(t *testing.T) corpora.Corpus
+	}{
+		{"tpcds", func(t *testing.T) corpora.Corpus { return corpora.TPCDS(t) }},
+		{"clickbench", func(t *testing.T) corpora.Corpus { return corpora.ClickBench(t) }},
+		{"constructs", func(t *testing.T) corpora.Corpus { return corpora.Constructs(t) }},
+		{"own", func(*testing.T) corpora.Corpus { return corpora.Own() }},
+	}
+	for _, system := range []string{"distributed", "serve"} {
+		t.Run(system, func(t *testing.T) {
+			cluster := func() *process.Cluster {
+				if system == "serve" {
+					return process.Serve(t, dataDir)
+				}
+				return process.Distributed(t, dataDir, 2)
+			}()
+			for k, c := range all {
+				t.Run(c.schema, func(t *testing.T) {
+					corpus := c.corpus(t)
+					client := cluster.Connect(t)
+					if system == "distributed" {
+						client.Query("CREATE SCHEMA " + c.schema)
+						client.Query("USE " + c.schema)
+						require.NoError(t, corpus.Fill(func(_ context.Context, sql string) error {
+							for _, s := range fitting(sql) {
+								client.Query(s)
+							}
+							return nil
+						}))
+					}
+					client.Query("USE " + c.schema)
+					db := reference.Open(t, catalog, c.schema, 2)
+					db.Exec("SET TimeZone = 'UTC'")
+					var sum corpusTally
+					for i, q := range corpus.Queries {
+						if os.Getenv("SERAC_TEST_ALL") == "" && i%10 != k {
+							continue
+						}
+						t.Run(q.Label, func(t *testing.T) {
+							setting := corpusSettings[(i+k)%len(corpusSettings)]
+							distribute(client, setting)
+							sum.compare(t, db, client, q, setting)
+						})
+					}
+					t.Logf("%s: %d equal, %d without one right answer, %d failing alike; %d without rows: %v", corpus.Name, sum.equal, sum.unspecified, sum.failing, len(sum.empty), sum.empty)
+					require.Greater(t, sum.equal, sum.unspecified+sum.failing+len(sum.empty))
+				})
+			}
+			cluster.Stop()
+		})
+	}
+}
+
+// corpusTally counts how the answers to queries compare.
+type corpusTally struct {
+	equal, unspecified, failing int
+	empty                       []string
+}
+
+func (c *corpusTally) compare(t *testing.T, db *reference.DB, client *process.Client, q corpora.Query, setting []string) {
+	ctx := context.Background()
+	want, wantErr := db.Run(ctx, strings.ReplaceAll(q.SQL, "ns.", "main."))
+	got, err := client.Run(ctx, strings.ReplaceAll(q.SQL, "ns.", ""))
+	if wantErr != nil {
+		require.Error(t, err, "%v\n%s", wantErr, q.SQL)
+		c.failing++
+		return
+	}
+	require.NoError(t, err, "%v\n%s", setting, q.SQL)
+	require.Equal(t, len(want.Rows), len(got.Rows), "%v\n%s", setting, q.SQL)
+	diff := compare.Diff(want, got)
+	if diff == "" {
+		if len(want.Rows) == 0 {
+			c.empty = append(c.empty, q.Label)
+		} else {
+			c.equal++
+		}
+		return
+	}
+	determined, err := db.Determined(ctx, strings.ReplaceAll(q.SQL, "ns.", ""))
+	require.NoError(t, err)
+	require.False(t, determined, "%s\n%v\n%s", diff, setting, q.SQL)
+	require.Equal(t, want.Types, got.Types)
+	c.unspecified++
+}
