@@ -149,9 +149,11 @@ func tpcdsRows(table string) int {
 	case "time_dim":
 		return 1440
 	case "store_sales", "catalog_sales", "web_sales":
-		return 4000
-	case "store_returns", "catalog_returns", "web_returns", "inventory":
-		return 2000
+		return 6000
+	case "store_returns", "catalog_returns", "web_returns":
+		return 3000
+	case "inventory":
+		return 5000
 	case "customer", "customer_address", "customer_demographics":
 		return 400
 	case "store", "warehouse", "promotion", "income_band", "web_site", "web_page", "call_center", "ship_mode", "reason":
@@ -162,6 +164,18 @@ func tpcdsRows(table string) int {
 }
 
 func tpcdsValue(literals map[string][]string) func(table, column string, of plan.Type) string {
+	value := tpcdsPlain(literals)
+	return func(table, column string, of plan.Type) string {
+		plain := value(table, column, of)
+		if when, often, ok := strings.Cut(tpcdsOften[strings.ToLower(column)], ":"); ok {
+			return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", when, often, plain)
+		}
+		return plain
+	}
+}
+
+// tpcdsPlain gives values without regard to what a query wants of several columns.
+func tpcdsPlain(literals map[string][]string) func(table, column string, of plan.Type) string {
 	calendar := map[string]string{
 		"d_date_sk": fmt.Sprint(firstDay) + " + i", "d_date": "DATE '1998-01-01' + i::INTEGER",
 		"d_year": "year(DATE '1998-01-01' + i::INTEGER)", "d_moy": "month(DATE '1998-01-01' + i::INTEGER)",
@@ -177,6 +191,15 @@ func tpcdsValue(literals map[string][]string) func(table, column string, of plan
 			return e
 		}
 		returns := map[string]string{"store_returns": "store_sales", "catalog_returns": "catalog_sales", "web_returns": "web_sales"}
+		if e, ok := tpcdsSpecial[column]; ok {
+			return e
+		}
+		if strings.HasSuffix(column, "gmt_offset") {
+			return "[-5, -6, -7, -8][1 + i % 4]"
+		}
+		if e, ok := tpcdsBasket(table, column); ok {
+			return e
+		}
 		name := column
 		if returns[table] != "" {
 			// A return repeats the keys of the sale with its number: sr_item_sk is that of ss_item_sk.
@@ -189,12 +212,15 @@ func tpcdsValue(literals map[string][]string) func(table, column string, of plan
 		case strings.HasSuffix(column, "time_sk"):
 			return pseudo(name, 1440) + " // 30 * 30"
 		case strings.HasSuffix(column, "ticket_number") || strings.HasSuffix(column, "order_number"):
-			return "i // 3"
+			return basket
 		case strings.HasSuffix(column, "_sk") && tpcdsRows(table) < 1000 && isKeyOf(table, column):
 			return "i"
 		case strings.HasSuffix(column, "_sk"):
 			return fmt.Sprintf("CASE WHEN i %% 89 = 7 THEN NULL ELSE %s END", pseudo(name, keyRange(column)))
 		case len(literals[column]) > 0 && of.Kind == plan.Varchar:
+			if tpcdsRows(table) <= 100 {
+				return fmt.Sprintf("[%s][1 + (i * 7 // 3) %% %d]", quoted(literals[column]), len(literals[column])) // each of them
+			}
 			return oneOf(column, slices.Clone(literals[column])...)
 		case len(literals[column]) > 0 && of.Kind == plan.Integer:
 			return "[" + strings.Join(literals[column], ", ") + "][1 + " + pseudo(column, len(literals[column])) + "]"
@@ -216,6 +242,73 @@ func tpcdsValue(literals map[string][]string) func(table, column string, of plan
 			return pseudo(column, 80)
 		}
 	}
+}
+
+// tpcdsSpecial are values whose distribution queries depend on.
+var tpcdsSpecial = map[string]string{
+	"i_current_price": "[1.10, 30, 1.30, 65, 70, 25, 1.45, 80, 45, 100][1 + i % 10]",
+	"ib_lower_bound":  "i * 10000", "ib_upper_bound": "(i + 1) * 10000",
+	"ca_city":            oneOf("ca_city", "Hopewell", "Oakland", "Riverside", "Salem"),
+	"c_current_hdemo_sk": pseudo("c_hdemo", 100), "c_current_cdemo_sk": pseudo("c_cdemo", 400), "hd_income_band_sk": "i % 12",
+	"inv_quantity_on_hand": "CASE WHEN hash(i, 'q') % 3 = 0 THEN hash(i, 'r') % 20 ELSE 100 + hash(i, 'r') % 400 END",
+	"inv_item_sk":          pseudo("inv_item", 25), "inv_warehouse_sk": pseudo("inv_warehouse", 4),
+	"inv_date_sk": fmt.Sprintf("%d + %s * 11", firstDay, pseudo("inv_date", days/11)),
+}
+
+// tpcdsOften are values that many rows have: queries want several of them at once.
+var tpcdsOften = map[string]string{
+	"i_category": "i % 10 = 3: 'Jewelry'", "i_class": "i % 10 = 3: 'consignment'", "ca_state": "i % 3 = 0: 'IL'", "s_state": "i % 3 = 0: 'IL'",
+	"ca_county": "i % 3 = 0: 'Williamson County'", "s_county": "i % 3 = 0: 'Williamson County'", "ca_zip": "i % 4 = 0: '15492'", "s_zip": "i % 2 = 0: '15492'",
+	"hd_buy_potential": "i % 3 = 0: '0-500'", "cd_marital_status": "i % 3 = 0: 'M'", "cd_education_status": "i % 3 = 0: 'Unknown'",
+	"wr_return_amt": "i % 2 = 0: 12000.50", "cr_return_amount": "i % 2 = 0: 12000.50", "sr_return_amt": "i % 2 = 0: 12000.50",
+	"c_preferred_cust_flag": "i % 3 > 0: 'Y'",
+}
+
+// basket is the number of the purchase that a row of a fact table belongs to: of sixteen rows, or of four.
+const basket = "(CASE WHEN i < 2000 THEN i // 16 ELSE 1000 + i // 4 END)"
+
+// tpcdsBasket ties the channels together, row by row: a return repeats the keys of the sale with its number; a customer buys an
+// item again through the other channels; the customer, the day and the household are those of the basket.
+func tpcdsBasket(table, column string) (string, bool) {
+	if !strings.HasSuffix(table, "_sales") && !strings.HasSuffix(table, "_returns") {
+		return "", false
+	}
+	of := func(name string, n int) string { return fmt.Sprintf("(hash(%s, '%s') %% %d)::BIGINT", basket, name, n) }
+	nullable := func(e string, every int) (string, bool) {
+		return fmt.Sprintf("CASE WHEN i %% %d = 7 THEN NULL ELSE %s END", every, e), true
+	}
+	_, rest, _ := strings.Cut(column, "_")
+	day := fmt.Sprintf("%d + %s", firstDay, of("day", days-200))
+	switch {
+	case rest == "sold_date_sk" && table == "store_sales":
+		return nullable(day, 97)
+	case rest == "sold_date_sk":
+		return nullable(day+" + "+pseudo(column, 60), 97)
+	case strings.HasSuffix(rest, "date_sk"):
+		return nullable(day+" + "+pseudo(column, 90), 97)
+	case strings.HasSuffix(rest, "customer_sk"):
+		return nullable(of("customer", 400), 89)
+	case rest == "item_sk":
+		return pseudo("item", 100), true
+	case strings.HasSuffix(rest, "hdemo_sk"):
+		return nullable(of("hdemo", 100), 89)
+	case strings.HasSuffix(rest, "cdemo_sk"):
+		return nullable(of("cdemo", 400), 89)
+	case strings.HasSuffix(rest, "addr_sk"):
+		return nullable(of("addr", 400), 89)
+	case rest == "store_sk":
+		return nullable(fmt.Sprintf("CASE WHEN %s %% 12 = 5 THEN 50 ELSE %s END", basket, of("store", 12)), 79)
+	}
+	return "", false
+}
+
+// quoted is words as SQL literals.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = plan.QuoteString(w)
+	}
+	return strings.Join(out, ", ")
 }
 
 // isKeyOf says that a column is its table's key: i_item_sk of item.

@@ -29,8 +29,11 @@ var corpusSettings = [][]string{
 
 // distribute has a session distribute everything, in one of the settings.
 func distribute(client *process.Client, setting []string) {
-	client.Query("RESET ALL")
-	for _, s := range append([]string{"distribution_threshold = '0B'", "target_task_size = '16KB'", "TimeZone = 'UTC'"}, setting...) {
+	always := []string{
+		"distribution_threshold = '0B'", "target_task_size = '16KB'", "TimeZone = 'UTC'", "adaptive_broadcast = true", "adaptive_coalesce = true",
+		"adaptive_empty = true", "adaptive_skew = true", "join_filters = true",
+	}
+	for _, s := range append(always, setting...) {
 		client.Query("SET " + s)
 	}
 }
