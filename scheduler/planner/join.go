@@ -111,6 +111,9 @@ func (j *joining) distribute(s side) error {
 // mayBroadcast says whether a side may be seen whole by every task. A side whose unmatched rows (or whose rows at all,
 // for a semi join that returns them) are in the result would give them once per task.
 func (j *joining) mayBroadcast(s side) bool {
+	if j.n.AsOf && s == leftSide {
+		return false // a left row's nearest partner shows only among all of the right side
+	}
 	switch j.n.Kind {
 	case plan.Inner:
 		return true
