@@ -56,7 +56,6 @@ type generator struct {
 type relation struct {
 	name    string
 	columns []column // named without a table
-	table   bool
 }
 
 func (g *generator) alias() string {
