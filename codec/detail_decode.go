@@ -419,12 +419,16 @@ func (d *decoder) shuffleWrite(m *seracv1.ShuffleWrite, nodes []plan.Node, in []
 	if err != nil {
 		return nil, err
 	}
+	partition, err := d.optionalBytes(m.GetPartition(), scope{columns: in[0]})
+	if err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
+	}
 	partitions, err := narrow(m.GetPartitions(), "number of partitions")
 	if err != nil {
 		return nil, err
 	}
 	summarize, err := narrowAll(m.GetSummarize(), len(in[0]), "summarised column")
-	return &plan.ShuffleWrite{Input: nodes[0], Keys: keys, Partitions: partitions, Summarize: summarize}, err
+	return &plan.ShuffleWrite{Input: nodes[0], Keys: keys, Partition: partition, Partitions: partitions, Summarize: summarize}, err
 }
 
 func (d *decoder) icebergWrite(m *seracv1.IcebergWrite, nodes []plan.Node, in []plan.Schema) (plan.Node, error) {

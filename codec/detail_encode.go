@@ -92,12 +92,16 @@ func (e *encoder) detail(n plan.Node, in []plan.Schema) (proto.Message, error) {
 		if err != nil {
 			return nil, err
 		}
+		partition, err := e.optionalBytes(n.Partition, scope{columns: in[0]})
+		if err != nil {
+			return nil, fmt.Errorf("partition: %w", err)
+		}
 		for _, c := range n.Summarize {
 			if c < 0 || c >= len(in[0]) {
 				return nil, fmt.Errorf("summarised column %d of %d", c, len(in[0]))
 			}
 		}
-		return &seracv1.ShuffleWrite{Keys: keys, Partitions: int64(n.Partitions), Summarize: wide(n.Summarize)}, nil
+		return &seracv1.ShuffleWrite{Keys: keys, Partition: partition, Partitions: int64(n.Partitions), Summarize: wide(n.Summarize)}, nil
 	case *plan.IcebergWrite:
 		return e.icebergWrite(n, scope{columns: in[0]})
 	case *plan.IcebergCommit:

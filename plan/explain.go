@@ -135,7 +135,10 @@ func Describe(n Node) string {
 		return fmt.Sprintf("RecursiveCTE %d %s", n.Index, n.Name)
 	case *ShuffleWrite:
 		text := fmt.Sprintf("ShuffleWrite partitions=%d", n.Partitions)
-		if n.Partitions > 1 {
+		switch {
+		case n.Partition != nil:
+			text += " by=" + exprTexts([]Expr{n.Partition}, in)
+		case n.Partitions > 1:
 			text += fmt.Sprintf(" keys=[%s]", exprTexts(n.Keys, in))
 		}
 		if len(n.Summarize) > 0 {

@@ -297,11 +297,13 @@ type RecursiveCTE struct {
 // --- roots ---
 
 // ShuffleWrite is the root of a stage whose output later stages read: rows are hashed on Keys into Partitions files; no
-// Keys means one partition. Summarize names input columns, each once, whose values a task reports about when it has
+// Keys means one partition. Partition, if not nil, stands in the place of Keys: it gives each row's partition, an integer
+// from 0 to before Partitions. Summarize names input columns, each once, whose values a task reports about when it has
 // written them (for join filters); columns of a type for which that is not exact are left out of the report.
 type ShuffleWrite struct {
 	Input      Node
 	Keys       []Expr
+	Partition  Expr
 	Partitions int
 	Summarize  []int
 }

@@ -114,6 +114,7 @@ func MapExprs(n Node, f func(Expr) Expr) Node {
 	case *ShuffleWrite:
 		m := *n
 		m.Keys = many(n.Keys)
+		m.Partition = one(n.Partition)
 		return &m
 	}
 	panic(fmt.Sprintf("plan: no expressions known of node %T", n))

@@ -167,7 +167,7 @@ func TestNotCarried(t *testing.T) {
 	} {
 		_, ok := Carrier(of)
 		require.False(t, ok, of.SQL())
-		_, err := WriteSQL("SELECT 1 AS c0", []plan.Type{of}, nil, 1, t.TempDir())
+		_, err := WriteSQL("SELECT 1 AS c0", []plan.Type{of}, Partitioning{Partitions: 1}, t.TempDir())
 		require.ErrorContains(t, err, "cannot be shuffled")
 	}
 }

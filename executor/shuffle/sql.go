@@ -21,13 +21,29 @@ const source = "s"
 // Column is how a key of WriteSQL names column i of the query.
 func Column(i int) string { return source + "." + columnName(i) }
 
+// Partitioning says to which of Partitions partitions a row goes, by expressions over Column(i). Rows of equal Keys go to
+// the same partition on every executor. Number, if not empty, is the partition itself; the query fails where it is none.
+// With one partition neither is needed.
+type Partitioning struct {
+	Keys       []string
+	Number     string
+	Partitions int
+}
+
+func (by Partitioning) sql() string {
+	if by.Number != "" {
+		return fmt.Sprintf("CASE WHEN %[1]s BETWEEN 0 AND %[2]d THEN CAST(%[1]s AS INTEGER) ELSE error('no partition') END", by.Number, by.Partitions-1)
+	}
+	return fmt.Sprintf("CAST(hash(%s) %% %d AS INTEGER)", strings.Join(by.Keys, ", "), by.Partitions)
+}
+
 // WriteSQL is the COPY that runs the SELECT query (with columns c0, c1, ... of the given types) and writes its rows to
 // dir: one Parquet file for each partition that has rows, below dir/p=N/ (with one partition: one file, also when there
-// are no rows). It returns what RETURN_STATS does: see ParseStats. keys are expressions over Column(i); rows of equal keys
-// go to the same partition on every executor. No keys need partitions to be 1. dir must be there and empty.
-func WriteSQL(query string, types []plan.Type, keys []string, partitions int, dir string) (string, error) {
-	if partitions < 1 || (partitions > 1 && len(keys) == 0) {
-		return "", fmt.Errorf("shuffle write: %d partitions with %d keys", partitions, len(keys))
+// are no rows). It returns what RETURN_STATS does: see ParseStats. dir must be there and empty.
+func WriteSQL(query string, types []plan.Type, by Partitioning, dir string) (string, error) {
+	partitions := by.Partitions
+	if partitions < 1 || (partitions > 1 && len(by.Keys) == 0 && by.Number == "") {
+		return "", fmt.Errorf("shuffle write: %d partitions with %d keys", partitions, len(by.Keys))
 	}
 	columns := make([]string, 0, len(types)+1)
 	for i, t := range types {
@@ -45,7 +61,7 @@ func WriteSQL(query string, types []plan.Type, keys []string, partitions int, di
 	}
 	target := filepath.Join(dir, "all.parquet")
 	if partitions > 1 {
-		columns = append(columns, fmt.Sprintf("CAST(hash(%s) %% %d AS INTEGER) AS %s", strings.Join(keys, ", "), partitions, partitionColumn))
+		columns = append(columns, by.sql()+" AS "+partitionColumn)
 		options = append(options, "PARTITION_BY ("+partitionColumn+")", "FILENAME_PATTERN 'part'", "OVERWRITE_OR_IGNORE")
 		target = dir
 	}

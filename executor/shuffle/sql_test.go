@@ -14,7 +14,7 @@ import (
 
 func write(t *testing.T, conn *duckdb.Conn, query string, types []plan.Type, keys []string, partitions int, dir string) ([]File, []string) {
 	t.Helper()
-	sql, err := WriteSQL(query, types, keys, partitions, dir)
+	sql, err := WriteSQL(query, types, Partitioning{Keys: keys, Partitions: partitions}, dir)
 	require.NoError(t, err)
 	rows, err := conn.Rows(t.Context(), sql)
 	require.NoError(t, err)
@@ -157,4 +157,36 @@ func TestHashOfThisRelease(t *testing.T) {
 	got, err := conn.Rows(t.Context(), "SELECT hash(1::BIGINT)::VARCHAR, hash(NULL::BIGINT)::VARCHAR")
 	require.NoError(t, err)
 	require.Equal(t, []any{"4717996019076358352", "13787848793156543929"}, got[0])
+}
+
+// An explicit partition puts rows where it says, and a number that is no partition ends the query.
+func TestWriteByPartition(t *testing.T) {
+	dir := t.TempDir()
+	conn := openDB(t, dir)
+	types := []plan.Type{plan.T(plan.BigInt)}
+	by := Partitioning{Number: Column(0) + " // 10", Partitions: 3}
+	sub := filepath.Join(dir, "by")
+	require.NoError(t, os.Mkdir(sub, 0o700))
+	sql, err := WriteSQL("SELECT i AS c0 FROM range(25) t(i)", types, by, sub)
+	require.NoError(t, err)
+	rows, err := conn.Rows(t.Context(), sql)
+	require.NoError(t, err)
+	files, _, err := ParseStats(rows)
+	require.NoError(t, err)
+	got := map[int]int64{}
+	for _, f := range files {
+		got[f.Partition] += f.Rows
+		read, err := ReadSQL(types, []string{f.Path})
+		require.NoError(t, err)
+		least, err := conn.Rows(t.Context(), "SELECT min(c0), max(c0) FROM ("+read+")")
+		require.NoError(t, err)
+		require.Equal(t, []any{int64(f.Partition * 10), min(int64(f.Partition*10+9), 24)}, least[0])
+	}
+	require.Equal(t, map[int]int64{0: 10, 1: 10, 2: 5}, got)
+	for _, source := range []string{"SELECT 30::BIGINT AS c0", "SELECT -11::BIGINT AS c0", "SELECT NULL::BIGINT AS c0"} {
+		sql, err := WriteSQL(source, types, by, sub)
+		require.NoError(t, err)
+		_, err = conn.Rows(t.Context(), sql)
+		require.ErrorContains(t, err, "no partition")
+	}
 }

@@ -26,6 +26,12 @@ func (a *attempt) writeShuffle(ctx context.Context, root *plan.ShuffleWrite, sql
 			return nil, fmt.Errorf("render shuffle key: %w", err)
 		}
 	}
+	by := shuffle.Partitioning{Keys: keys, Partitions: root.Partitions}
+	if root.Partition != nil {
+		if by.Number, err = render.Expr(root.Partition, columns); err != nil {
+			return nil, fmt.Errorf("render shuffle partition: %w", err)
+		}
+	}
 	if root.Partitions > maxOpenPartitions {
 		return nil, fmt.Errorf("shuffle write: %d partitions, at most %d are possible", root.Partitions, maxOpenPartitions)
 	}
@@ -39,7 +45,7 @@ func (a *attempt) writeShuffle(ctx context.Context, root *plan.ShuffleWrite, sql
 			err = errors.Join(err, a.Store.Discard(id))
 		}
 	}()
-	copySQL, err := shuffle.WriteSQL(sql, types, keys, root.Partitions, dir)
+	copySQL, err := shuffle.WriteSQL(sql, types, by, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@
 //	              that merge), aggregate_states.go and aggregate_moments.go (the states of each function),
 //	              aggregate_distinct.go (DISTINCT calls) and aggregate_sets.go (grouping sets)
 //	join.go       broadcast, replicated, or partitioned on the keys
-//	order.go      sort, top-N, limit
+//	order.go      sort, top-N, limit; beside it range_sort.go (ORDER BY of a large result, by ranges of its keys)
 //	distinct.go   DISTINCT and DISTINCT ON, in each task and again after repartitioning
 //	window.go     windows, by repartitioning on each PARTITION BY
 //	asof.go       ASOF joins, by their equality keys

@@ -31,6 +31,9 @@ func Explain(stages []*Stage) string {
 func (s *Stage) Describe() string {
 	switch root := s.Root.(type) {
 	case *plan.ShuffleWrite:
+		if root.Partition != nil {
+			return fmt.Sprintf("shuffle into %d ranges", root.Partitions)
+		}
 		if root.Partitions > 1 {
 			return fmt.Sprintf("shuffle into %d partitions", root.Partitions)
 		}

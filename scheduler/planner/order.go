@@ -7,24 +7,41 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
-// sort needs all rows in one task.
+// sort needs all rows in one task, unless it orders the result (range_sort.go).
 func (d *distributor) sort(n *plan.Sort) (*piece, error) {
+	if n == d.ordered {
+		return d.rangeSort(n)
+	}
 	return d.onGathered(n, n.Input)
 }
 
+// fewRows is a limit that is worth applying in each task, however few rows that are estimated to have.
+const fewRows = 100_000
+
 // limit takes what each task may at most contribute, and applies itself again to what is gathered (rule 26).
 func (d *distributor) limit(n *plan.Limit) (*piece, error) {
+	if top := topOf(n); top != n {
+		if d.ordered == n {
+			d.ordered = orderedBy(top)
+		}
+		return d.distribute(top)
+	}
 	in, err := d.distribute(n.Input)
 	if err != nil {
 		return nil, err
 	}
 	most, bounded := rowsNeeded(n)
 	// Volatile keys must be computed once for each row: with ORDER BY random() each row has the same chance.
-	if bounded && !in.isSingle() && !volatileKeys(n.Keys) {
+	if bounded && !in.isSingle() && !volatileKeys(n.Keys) && (most <= fewRows || float64(most)*float64(len(in.units)) < in.rows) {
 		local := &plan.Limit{Input: in.node, Keys: n.Keys, Count: &plan.Constant{Value: most, Of: plan.T(plan.BigInt)}}
 		in = in.over(local)
 		in.rows = min(in.rows, float64(most)*float64(len(in.units)))
 		in = in.sized().note("limit: at most %d rows from each task, then again over all", most)
+	}
+	if n == d.ordered && constantBounds(n) {
+		if out, err := d.rangeLimit(n, in); out != nil || err != nil {
+			return out, err
+		}
 	}
 	all, err := d.gather(in)
 	if err != nil {
@@ -35,6 +52,35 @@ func (d *distributor) limit(n *plan.Limit) (*piece, error) {
 		out.rows = min(out.rows, float64(most))
 	}
 	return out.sized(), nil
+}
+
+// topOf is the limit of a sort as the top-N that it is, below the projections between them. Of more rows than a few DuckDB
+// plans the one above the other.
+func topOf(n *plan.Limit) plan.Node {
+	if len(n.Keys) > 0 || !constantBounds(n) {
+		return n
+	}
+	m := *n
+	switch in := n.Input.(type) {
+	case *plan.Sort:
+		m.Input, m.Keys = in.Input, in.Keys
+		return &m
+	case *plan.Project:
+		m.Input = in.Input
+		if top := topOf(&m); top != plan.Node(&m) {
+			return in.WithChildren([]plan.Node{top})
+		}
+	}
+	return n
+}
+
+// constantBounds says whether count and offset are numbers of rows that are known.
+func constantBounds(n *plan.Limit) bool {
+	known := func(e plan.Expr) bool {
+		_, ok := constantCount(e)
+		return e == nil || ok
+	}
+	return !n.Percent && known(n.Count) && known(n.Offset)
 }
 
 // onGathered puts a node that needs all its input in one task on the gathered input.

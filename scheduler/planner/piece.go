@@ -105,6 +105,8 @@ type sharedStage struct {
 	partitions  int
 	keys        []plan.Expr
 	rows, bytes float64
+	// producers is how many tasks wrote the stage; 0: as many as it has by estimate.
+	producers int
 }
 
 // canExchange says whether rows of a schema survive an exchange.

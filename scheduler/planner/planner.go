@@ -163,6 +163,9 @@ type distributor struct {
 	besides int
 	// scatter holds the leaves whose partitions may be read in parts by several tasks.
 	scatter map[plan.LeafID]bool
+	// ordered is the sort or limit that gives the statement's rows their order, if there is one: nothing but projections and
+	// filters stand above it.
+	ordered plan.Node
 }
 
 func newDistributor(root plan.Node, scans map[plan.LeafID]ScanFiles, o Options) *distributor {
@@ -176,6 +179,7 @@ func (d *distributor) root(n plan.Node) (*piece, error) {
 	if w, ok := n.(*plan.IcebergWrite); ok {
 		return d.write(w)
 	}
+	d.ordered = orderedBy(n)
 	return d.distribute(n)
 }
 

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/seracdb/serac/plan"
@@ -102,6 +103,8 @@ func orderFree(c plan.AggregateCall) bool {
 	switch c.Name {
 	case "count", "count_star", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor":
 		return len(c.Args) < 2
+	case "list": // ordered by itself, equal elements being the same
+		return len(c.Args) == 1 && c.Args[0].Type().Kind == plan.Blob && len(c.OrderBy) == 1 && reflect.DeepEqual(c.OrderBy[0].Expr, c.Args[0])
 	case "sum", "sum_no_overflow", "avg", "mean":
 		k := c.Args[0].Type().Kind
 		return k != plan.Float && k != plan.Double

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seracdb/serac/executor/shuffle"
@@ -17,8 +18,20 @@ import (
 	"github.com/seracdb/serac/tests/compare"
 )
 
-// run runs stages and gives the last one's rows.
-func (s *Simulator) run(stages []*planner.Stage) (result *compare.Result, err error) {
+// run runs stages and gives the last one's rows, those of its tasks one after the other.
+func (s *Simulator) run(stages []*planner.Stage) (*compare.Result, error) {
+	results, err := s.RunTasks(stages)
+	if err != nil {
+		return nil, err
+	}
+	for _, more := range results[1:] {
+		results[0].Rows = append(results[0].Rows, more.Rows...)
+	}
+	return results[0], nil
+}
+
+// RunTasks runs stages and gives the rows of each of the last one's tasks.
+func (s *Simulator) RunTasks(stages []*planner.Stage) (results []*compare.Result, err error) {
 	s.runs++
 	defer func() {
 		for _, stage := range stages[:len(stages)-1] {
@@ -38,12 +51,14 @@ func (s *Simulator) run(stages []*planner.Stage) (result *compare.Result, err er
 			if err != nil {
 				return nil, err
 			}
-			if result, err = s.collect(result, query); err != nil {
+			result, err := s.collect(nil, query)
+			if err != nil {
 				return nil, fmt.Errorf("%w\n%s", err, query)
 			}
+			results = append(results, result)
 		}
 	}
-	return result, nil
+	return results, nil
 }
 
 func (s *Simulator) query(stage *planner.Stage, task planner.Task) (string, error) {
@@ -90,19 +105,30 @@ func (s *Simulator) write(stage *planner.Stage, task int, query string) error {
 		}
 		keys[i] = key
 	}
+	by := shuffle.Partitioning{Keys: keys, Partitions: w.Partitions}
+	if w.Partition != nil {
+		number, err := render.Expr(w.Partition, columns)
+		if err != nil {
+			return err
+		}
+		by.Number = number
+	}
 	if s.files {
 		dir := filepath.Join(s.runDir(), fmt.Sprintf("stage%d", stage.ID), fmt.Sprintf("task%d", task))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		text, err := shuffle.WriteSQL(query, types, keys, w.Partitions, dir)
+		text, err := shuffle.WriteSQL(query, types, by, dir)
 		if err != nil {
 			return err
 		}
 		return s.exec(text)
 	}
 	partition := "0"
-	if w.Partitions > 1 {
+	switch {
+	case w.Partition != nil:
+		partition = by.Number
+	case w.Partitions > 1:
 		partition = fmt.Sprintf("hash(%s) %% %d", strings.Join(keys, ", "), w.Partitions)
 	}
 	query = fmt.Sprintf("SELECT s.*, CAST(%s AS INTEGER) AS p, %d AS producer FROM (%s) AS s", partition, task, query)
@@ -115,24 +141,9 @@ func (s *Simulator) write(stage *planner.Stage, task int, query string) error {
 // read is the SELECT over partitions of a stage's output.
 func (s *Simulator) read(n *plan.ShuffleRead, in planner.ShuffleInput) (string, error) {
 	if s.files {
-		pattern := filepath.Join(s.runDir(), fmt.Sprintf("stage%d", in.Stage), "*")
-		paths, err := filepath.Glob(filepath.Join(pattern, "all.parquet"))
+		paths, err := s.paths(in)
 		if err != nil {
 			return "", err
-		}
-		directories := []string{"p=*"}
-		if !in.All {
-			directories = nil
-			for _, p := range in.Partitions {
-				directories = append(directories, fmt.Sprintf("p=%d", p))
-			}
-		}
-		for _, directory := range directories {
-			of, err := filepath.Glob(filepath.Join(pattern, directory, "*"))
-			if err != nil {
-				return "", err
-			}
-			paths = append(paths, of...)
 		}
 		if len(paths) == 0 {
 			return render.Empty(n.Out.Types()), nil
@@ -153,6 +164,36 @@ func (s *Simulator) read(n *plan.ShuffleRead, in planner.ShuffleInput) (string, 
 		query += " WHERE p IN (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(in.Partitions), " ", ", "), "[]") + ")"
 	}
 	return query, nil
+}
+
+// paths are the files that an input reads.
+func (s *Simulator) paths(in planner.ShuffleInput) ([]string, error) {
+	parts := []string{"all.parquet"}
+	if in.All {
+		parts = append(parts, "p=*/*")
+	}
+	for _, p := range in.Partitions {
+		parts = append(parts, fmt.Sprintf("p=%d/*", p))
+	}
+	stage := filepath.Join(s.runDir(), fmt.Sprintf("stage%d", in.Stage))
+	var paths []string
+	for _, part := range parts {
+		of, err := filepath.Glob(filepath.Join(stage, "*", part))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range of {
+			task, _, _ := strings.Cut(strings.TrimPrefix(path, stage+"/task"), "/")
+			producer, err := strconv.Atoi(task)
+			if err != nil {
+				return nil, err
+			}
+			if r := in.Producers; r == nil || int32(producer) >= r.From && int32(producer) < r.To {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, nil
 }
 
 // scan is the SELECT over rows of a table. What the scan's filter drops is dropped, as pruning may.

@@ -155,6 +155,7 @@ func Nodes() []Sample {
 			Index: 5, Name: "w", Initial: Leaf(1), Recursive: Leaf(2), UnionAll: true, Keys: []int{0, 1}, Out: Columns(3),
 		}},
 		{"ShuffleWrite", &plan.ShuffleWrite{Input: Leaf(1), Keys: []plan.Expr{Col(0), Col(1)}, Partitions: 7}},
+		{"ShuffleWrite by a partition", &plan.ShuffleWrite{Input: Leaf(1), Partition: Col(1), Partitions: 3}},
 		{"ShuffleWrite with summaries", &plan.ShuffleWrite{Input: Leaf(1), Partitions: 1, Summarize: []int{1, 0}}},
 		{"IcebergWrite", &plan.IcebergWrite{
 			Input: Leaf(1), TableKey: "t",

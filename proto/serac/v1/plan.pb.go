@@ -2106,7 +2106,9 @@ type ShuffleWrite struct {
 	Keys       [][]byte `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	Partitions int64    `protobuf:"varint,2,opt,name=partitions,proto3" json:"partitions,omitempty"`
 	// Columns of the input whose values are summarised in the task's status.
-	Summarize     []int64 `protobuf:"varint,3,rep,packed,name=summarize,proto3" json:"summarize,omitempty"`
+	Summarize []int64 `protobuf:"varint,3,rep,packed,name=summarize,proto3" json:"summarize,omitempty"`
+	// In place of keys: each row's partition, an integer below partitions.
+	Partition     []byte `protobuf:"bytes,4,opt,name=partition,proto3" json:"partition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2158,6 +2160,13 @@ func (x *ShuffleWrite) GetPartitions() int64 {
 func (x *ShuffleWrite) GetSummarize() []int64 {
 	if x != nil {
 		return x.Summarize
+	}
+	return nil
+}
+
+func (x *ShuffleWrite) GetPartition() []byte {
+	if x != nil {
+		return x.Partition
 	}
 	return nil
 }
@@ -2700,13 +2709,14 @@ const file_serac_v1_plan_proto_rawDesc = "" +
 	"\x0eWholeStatement\x12\x10\n" +
 	"\x03sql\x18\x01 \x01(\tR\x03sql\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x16\n" +
-	"\x06schema\x18\x03 \x01(\fR\x06schema\"`\n" +
+	"\x06schema\x18\x03 \x01(\fR\x06schema\"~\n" +
 	"\fShuffleWrite\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\fR\x04keys\x12\x1e\n" +
 	"\n" +
 	"partitions\x18\x02 \x01(\x03R\n" +
 	"partitions\x12\x1c\n" +
-	"\tsummarize\x18\x03 \x03(\x03R\tsummarize\"\xcc\x01\n" +
+	"\tsummarize\x18\x03 \x03(\x03R\tsummarize\x12\x1c\n" +
+	"\tpartition\x18\x04 \x01(\fR\tpartition\"\xcc\x01\n" +
 	"\fIcebergWrite\x12\x1b\n" +
 	"\ttable_key\x18\x01 \x01(\tR\btableKey\x12.\n" +
 	"\acolumns\x18\x02 \x03(\v2\x14.serac.v1.ScanColumnR\acolumns\x12\x17\n" +
