@@ -85,7 +85,12 @@ func checkReads(t *testing.T, stages []*Stage) {
 					note(in.Leaf, "all")
 				}
 				for _, p := range in.Partitions {
-					note(in.Leaf, fmt.Sprint(p))
+					// Each task's share of a partition is read once, whether or not with the others'.
+					for producer := range byID[in.Stage].Tasks {
+						if r := in.Producers; r == nil || int32(producer) >= r.From && int32(producer) < r.To {
+							note(in.Leaf, fmt.Sprintf("%d of %d", p, producer))
+						}
+					}
 				}
 			}
 		}
@@ -97,7 +102,7 @@ func checkReads(t *testing.T, stages []*Stage) {
 			}
 			require.Len(t, times, 1, "stage %d: leaf %d is read unevenly: %v", s.ID, leaf, read[leaf])
 			if r, ok := n.(*plan.ShuffleRead); ok && !r.Broadcast {
-				want := byID[r.Stage].Root.(*plan.ShuffleWrite).Partitions
+				want := byID[r.Stage].Root.(*plan.ShuffleWrite).Partitions * len(byID[r.Stage].Tasks)
 				require.Len(t, read[leaf], want, "stage %d: leaf %d does not read every partition of stage %d", s.ID, leaf, r.Stage)
 				require.True(t, times[1], "stage %d: leaf %d reads a partition twice", s.ID, leaf)
 			}
