@@ -81,7 +81,7 @@ func (t *translator) aggregateFunction(f function, args []argument, given []*pb.
 	switch f.name {
 	case "std_dev", "variance":
 		// The distribution was an option, and is an argument now.
-		distribution := "SAMPLE"
+		var distribution string
 		if len(enums) == 1 {
 			distribution, enums = strings.ToUpper(enums[0]), nil
 		} else {
@@ -100,7 +100,7 @@ func (t *translator) aggregateFunction(f function, args []argument, given []*pb.
 		}
 	case "median":
 		// How exact it has to be was an option, and is an argument now.
-		precision := "APPROXIMATE"
+		var precision string
 		if len(enums) == 1 {
 			precision, enums = strings.ToUpper(enums[0]), nil
 		} else {

@@ -133,11 +133,11 @@ func (t *translator) constant(l *pb.Expression_Literal) (*plan.Constant, error) 
 		return of(plan.UUID, [16]byte(v.Uuid))
 	case *pb.Expression_Literal_Date:
 		return of(plan.Date, int64(v.Date))
-	case *pb.Expression_Literal_Time: //nolint:staticcheck // the older form
+	case *pb.Expression_Literal_Time:
 		return of(plan.Time, v.Time)
-	case *pb.Expression_Literal_Timestamp: //nolint:staticcheck // the older form
+	case *pb.Expression_Literal_Timestamp:
 		return of(plan.Timestamp, v.Timestamp)
-	case *pb.Expression_Literal_TimestampTz: //nolint:staticcheck // the older form
+	case *pb.Expression_Literal_TimestampTz:
 		return of(plan.TimestampTZ, v.TimestampTz)
 	case *pb.Expression_Literal_PrecisionTime_:
 		return scaled(v.PrecisionTime.GetValue(), v.PrecisionTime.GetPrecision(), plan.Time, plan.Time, plan.Time, plan.TimeNS)
@@ -210,7 +210,7 @@ func interval(months int64, d *pb.Expression_Literal_IntervalDayToSecond) (*plan
 	switch p := d.GetPrecisionMode().(type) {
 	case *pb.Expression_Literal_IntervalDayToSecond_Precision:
 		digits = p.Precision
-	case *pb.Expression_Literal_IntervalDayToSecond_Microseconds: //nolint:staticcheck // the older form
+	case *pb.Expression_Literal_IntervalDayToSecond_Microseconds:
 		fraction = int64(p.Microseconds)
 	}
 	if digits < 0 || digits > 6 {
