@@ -31,7 +31,7 @@ func groupings(r *pb.AggregateRel) ([]*pb.Expression, [][]int, error) {
 			}
 			set = append(set, int(p))
 		}
-		old := g.GetGroupingExpressions() //nolint:staticcheck // the older form
+		old := g.GetGroupingExpressions()
 		if len(r.GetGroupingExpressions()) > 0 {
 			old = nil // some producers write both
 		}
@@ -177,7 +177,7 @@ func (t *translator) measure(over []column, m *pb.AggregateRel_Measure) (column,
 		filter = " FILTER (WHERE " + c.sql + ")"
 	}
 	return t.aggregateCall(over, aggregateCall{
-		anchor: f.GetFunctionReference(), arguments: f.GetArguments(), old: f.GetArgs(), //nolint:staticcheck // the older form
+		anchor: f.GetFunctionReference(), arguments: f.GetArguments(), old: f.GetArgs(),
 		options: f.GetOptions(), of: f.GetOutputType(), phase: f.GetPhase(), invocation: f.GetInvocation(), sorts: f.GetSorts(),
 		filter: filter,
 	})

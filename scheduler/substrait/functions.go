@@ -70,7 +70,7 @@ func (t *translator) scalarCall(x *pb.Expression_ScalarFunction) (column, error)
 	if err != nil {
 		return column{}, err
 	}
-	args, err := t.arguments(x.GetArguments(), x.GetArgs()) //nolint:staticcheck // the older form
+	args, err := t.arguments(x.GetArguments(), x.GetArgs())
 	if err != nil {
 		return column{}, fmt.Errorf("%s: %w", f, err)
 	}

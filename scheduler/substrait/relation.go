@@ -493,7 +493,7 @@ func (t *translator) virtualTable(v *pb.ReadRel_VirtualTable, columns []column) 
 		rows = append(rows, "("+strings.Join(texts, ", ")+")")
 		return nil
 	}
-	for _, row := range v.GetValues() { //nolint:staticcheck // the older form of rows
+	for _, row := range v.GetValues() {
 		fields := make([]column, len(row.GetFields()))
 		for i, l := range row.GetFields() {
 			var err error

@@ -113,7 +113,7 @@ func (t *translator) windowFunction(w *pb.Expression_WindowFunction) (column, er
 		return column{}, err
 	}
 	return t.aggregateCall(over, aggregateCall{
-		anchor: w.GetFunctionReference(), arguments: w.GetArguments(), old: w.GetArgs(), //nolint:staticcheck // the older form
+		anchor: w.GetFunctionReference(), arguments: w.GetArguments(), old: w.GetArgs(),
 		options: w.GetOptions(), of: w.GetOutputType(), phase: w.GetPhase(), invocation: w.GetInvocation(), over: clause,
 	})
 }
