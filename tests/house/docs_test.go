@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seracdb/serac/config"
 	"github.com/seracdb/serac/scheduler/sql"
 	"github.com/seracdb/serac/tests/process"
 )
@@ -119,6 +120,31 @@ func TestDocumentsNameStatementsThatRun(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 3)
+}
+
+// Every configuration in the documents is one that is taken.
+func TestDocumentsNameConfigurationsThatLoad(t *testing.T) {
+	block := regexp.MustCompile("(?s)```toml\n(.*?)```")
+	secretFile := ""
+	for name, text := range documents(t) {
+		for _, m := range block.FindAllStringSubmatch(text, -1) {
+			file := filepath.Join(t.TempDir(), "serac.toml")
+			require.NoError(t, os.WriteFile(file, []byte(m[1]), 0o600))
+			loaded, err := config.Load(config.Source{File: file})
+			require.NoError(t, err, "%s:\n%s", name, m[1])
+			require.NotEqual(t, config.Default(), loaded, "%s: it sets nothing\n%s", name, m[1])
+			if name == "README.md" && loaded.Cluster.SecretFile != "" {
+				secretFile = loaded.Cluster.SecretFile
+				require.Equal(t, config.Default().Cluster.Secret.Reveal(), loaded.Cluster.Secret.Reveal())
+			}
+		}
+	}
+	require.NotEmpty(t, secretFile, "the README shows how a cluster gets its secret")
+	// What the README says of the environment.
+	require.Contains(t, read(t, "README.md"), "`SERAC_CLUSTER__SECRET`")
+	loaded, err := config.Load(config.Source{Environ: []string{"SERAC_CLUSTER__SECRET=from-there"}})
+	require.NoError(t, err)
+	require.Equal(t, "from-there", loaded.Cluster.Secret.Reveal())
 }
 
 // Each dependency is there for a reason that somebody wrote down, and goes when the reason does.
