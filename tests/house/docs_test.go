@@ -147,6 +147,31 @@ func TestDocumentsNameConfigurationsThatLoad(t *testing.T) {
 	require.Equal(t, "from-there", loaded.Cluster.Secret.Reveal())
 }
 
+// Every option of Substrait's functions that is looked at is documented.
+func TestSubstraitOptionsAreDocumented(t *testing.T) {
+	document := read(t, "docs/substrait.md")
+	looked := regexp.MustCompile(`\.(?:option|take)\("(\w+)", "`)
+	names := map[string]bool{}
+	sources(t, func(name, text string) {
+		if filepath.Dir(name) != "scheduler/substrait" || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, m := range looked.FindAllStringSubmatch(text, -1) {
+			names[m[1]] = true
+		}
+		if _, native, ok := strings.Cut(text, "\nfunc native("); ok { // those that any function may have
+			native, _, _ = strings.Cut(native, "\n}")
+			for _, m := range regexp.MustCompile(`case "(\w+)":`).FindAllStringSubmatch(native, -1) {
+				names[m[1]] = true
+			}
+		}
+	})
+	require.Greater(t, len(names), 10)
+	for name := range names {
+		require.Regexp(t, "(?m)^\\|[^|]*`"+name+"`", document, name)
+	}
+}
+
 // Each dependency is there for a reason that somebody wrote down, and goes when the reason does.
 func TestDependenciesAreTheDocumentedOnes(t *testing.T) {
 	document := read(t, "docs/dependencies.md")
