@@ -19,7 +19,7 @@ type renewal struct {
 }
 
 // ask lets a task ask for a table's credentials, and gives the request that goes to the scheduler.
-func ask(t *testing.T, ctx context.Context, s *session, task *seracv1.TaskId, table string) (*seracv1.CredentialsRequest, <-chan renewal) {
+func ask(ctx context.Context, t *testing.T, s *session, task *seracv1.TaskId, table string) (*seracv1.CredentialsRequest, <-chan renewal) {
 	t.Helper()
 	got := make(chan renewal, 1)
 	go func() {
@@ -61,8 +61,8 @@ func nobodyWaits(t *testing.T, s *session) {
 // TestCredentialsGoToWhoAsked: answers may come in any order, and each goes to the task whose request it names.
 func TestCredentialsGoToWhoAsked(t *testing.T) {
 	s := newSession(nil, "e", nil)
-	first, gotFirst := ask(t, t.Context(), s, id("j", 0, 0), "ns.orders@1")
-	second, gotSecond := ask(t, t.Context(), s, id("j", 0, 1), "ns.lines@2")
+	first, gotFirst := ask(t.Context(), t, s, id("j", 0, 0), "ns.orders@1")
+	second, gotSecond := ask(t.Context(), t, s, id("j", 0, 1), "ns.lines@2")
 	require.NotEqual(t, first.GetId(), second.GetId())
 	require.Equal(t, int32(0), first.GetTask().GetTask())
 	require.Equal(t, "ns.orders@1", first.GetTable())
@@ -86,7 +86,7 @@ func TestCredentialsGoToWhoAsked(t *testing.T) {
 // of it, and a task that ends waits no longer.
 func TestCredentialsThatAreNotGiven(t *testing.T) {
 	s := newSession(nil, "e", nil)
-	request, got := ask(t, t.Context(), s, id("j", 0, 0), "ns.orders@1")
+	request, got := ask(t.Context(), t, s, id("j", 0, 0), "ns.orders@1")
 	s.answered(&seracv1.Credentials{
 		Id: request.GetId(), Failure: wire.FailureFrom(wire.Failf(seracv1.FailureKind_FAILURE_KIND_STATEMENT, "the table was dropped")),
 	})
@@ -95,7 +95,7 @@ func TestCredentialsThatAreNotGiven(t *testing.T) {
 	require.ErrorContains(t, r.err, "the table was dropped")
 	require.Equal(t, seracv1.FailureKind_FAILURE_KIND_STATEMENT, wire.KindOf(r.err))
 
-	request, got = ask(t, t.Context(), s, id("j", 0, 0), "ns.orders@1")
+	request, got = ask(t.Context(), t, s, id("j", 0, 0), "ns.orders@1")
 	broken := vended("a-token").Covered()
 	s.answered(&seracv1.Credentials{Id: request.GetId(), FileIo: broken[:len(broken)-3]})
 	r = received(t, got)
@@ -103,7 +103,7 @@ func TestCredentialsThatAreNotGiven(t *testing.T) {
 	require.NotContains(t, r.err.Error(), "a-token")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
-	request, got = ask(t, ctx, s, id("j", 0, 0), "ns.orders@1")
+	request, got = ask(ctx, t, s, id("j", 0, 0), "ns.orders@1")
 	ended := errors.New("the task was cancelled")
 	cancel(ended)
 	require.ErrorIs(t, received(t, got).err, ended)
