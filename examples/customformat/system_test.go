@@ -33,18 +33,24 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		build := func(name, of string) string {
+		build := func(name, of, version string) string {
 			path := filepath.Join(dir, name)
-			out, err := exec.Command("go", "build", "-tags", "duckdb_arrow", "-o", path, of).CombinedOutput()
+			out, err := exec.Command("go", "build", "-tags", "duckdb_arrow", "-ldflags", "-X main.version="+version, "-o", path, of).CombinedOutput()
 			if err != nil {
 				panic(fmt.Sprintf("build %s: %v\n%s", of, err, out))
 			}
 			return path
 		}
 		if plain = os.Getenv("SERAC_TEST_BINARY"); plain == "" {
-			plain = build("serac", "github.com/seracdb/serac/cmd/serac")
+			plain = build("serac", "github.com/seracdb/serac/cmd/serac", "dev")
 		}
-		os.Setenv("SERAC_TEST_BINARY", build("serac-csv", "github.com/seracdb/serac/examples/customformat/serac"))
+		// Versions are compared before formats are, so both have the same.
+		text, err := exec.Command(plain, "version").Output()
+		if err != nil {
+			panic(fmt.Sprintf("version of %s: %v", plain, err))
+		}
+		version := strings.TrimPrefix(strings.TrimSpace(string(text)), "serac ")
+		os.Setenv("SERAC_TEST_BINARY", build("serac-csv", "github.com/seracdb/serac/examples/customformat/serac", version))
 		return m.Run()
 	}())
 }
