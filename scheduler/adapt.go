@@ -100,14 +100,14 @@ func (r *stageRunner) Drop(stages []*planner.Stage) {
 }
 
 // Prune implements planner.Runtime.
-func (r *stageRunner) Prune(n *plan.IcebergScan, cond plan.Expr) (planner.ScanFiles, error) {
+func (r *stageRunner) Prune(n *plan.IcebergScan) (planner.ScanFiles, error) {
 	t, ok := r.st.tables.byKey(n.TableKey)
 	if !ok {
 		return nil, fmt.Errorf("plan scan of %s: the table is not pinned", n.TableKey)
 	}
-	files, err := scan.Plan(r.ctx, t, n.SnapshotID, n.Columns, cond)
+	files, err := scan.PlanScan(r.ctx, t, n)
 	if err != nil {
-		return nil, fmt.Errorf("plan scan of %s: %w", n.TableKey, err)
+		return nil, err
 	}
 	return scanFiles{files}, nil
 }

@@ -254,7 +254,7 @@ func statementError(format string, args ...any) error {
 func catalogError(err error) error {
 	for _, own := range []error{
 		catalog.ErrNoTable, catalog.ErrNoNamespace, catalog.ErrTableExists, catalog.ErrNamespaceExists,
-		catalog.ErrNamespaceNotEmpty, catalog.ErrBadName,
+		catalog.ErrNamespaceNotEmpty, catalog.ErrBadName, wire.ErrNoKeyService,
 	} {
 		if errors.Is(err, own) {
 			return wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)

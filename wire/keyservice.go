@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,9 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
+// ErrNoKeyService is what a table that needs a key service fails with (rule 7).
+var ErrNoKeyService = errors.New("there is no key service")
+
 // encryptionPrefix begins the properties of tables whose files are encrypted.
 const encryptionPrefix = "encryption."
 
@@ -16,7 +20,7 @@ const encryptionPrefix = "encryption."
 // table with encryption keys in its metadata, or with properties of encryption, cannot.
 func CheckKeyService(m table.Metadata) error {
 	for range m.EncryptionKeys() {
-		return fmt.Errorf("it is encrypted (its metadata holds encryption keys), and Serac has no key service")
+		return fmt.Errorf("it is encrypted (its metadata holds encryption keys), and %w", ErrNoKeyService)
 	}
 	return CheckEncryption(m.Properties())
 }
@@ -25,7 +29,7 @@ func CheckKeyService(m table.Metadata) error {
 func CheckEncryption(properties map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if strings.HasPrefix(name, encryptionPrefix) && properties[name] != "" {
-			return fmt.Errorf("it is encrypted (property %s), and Serac has no key service", name)
+			return fmt.Errorf("it is encrypted (property %s), and %w", name, ErrNoKeyService)
 		}
 	}
 	return nil

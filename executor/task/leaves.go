@@ -45,6 +45,14 @@ func (l *leaves) sql(n plan.Node) (string, error) {
 	return sql, nil
 }
 
+// file keeps a file for as long as the task runs, and gives its path.
+func (l *leaves) file(f *object.File) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.files = append(l.files, f)
+	return f.Path
+}
+
 func (l *leaves) release() {
 	for _, q := range l.queries {
 		_ = q.Close() // what it leaves goes with the task's directory
@@ -227,10 +235,7 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 			if err != nil {
 				return "", err
 			}
-			keep.mu.Lock()
-			defer keep.mu.Unlock()
-			keep.files = append(keep.files, f)
-			return f.Path, nil
+			return keep.file(f), nil
 		},
 		Footer: func(ctx context.Context, path string) (*metadata.FileMetaData, error) {
 			return a.Objects.Footer(ctx, storage, path)
@@ -240,10 +245,7 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 			if err != nil || !ok {
 				return "", false, err
 			}
-			keep.mu.Lock()
-			defer keep.mu.Unlock()
-			keep.files = append(keep.files, f)
-			return f.Path, true, nil
+			return keep.file(f), true, nil
 		},
 		TempDir: a.dir,
 		Prefix:  fmt.Sprintf("leaf%d", n.Leaf),
@@ -273,10 +275,7 @@ func (a *attempt) extension(ctx context.Context, keep *leaves, n *plan.Extension
 			if err != nil {
 				return "", err
 			}
-			keep.mu.Lock()
-			defer keep.mu.Unlock()
-			keep.files = append(keep.files, f)
-			return f.Path, nil
+			return keep.file(f), nil
 		},
 		TempDir: a.dir,
 	})

@@ -22,6 +22,7 @@ func TestRule7EncryptedTablesAreRefused(t *testing.T) {
 	_, err := c.CreateTable(t.Context(), request)
 	require.ErrorContains(t, err, "key service")
 	require.ErrorContains(t, err, "encryption.key-id")
+	require.ErrorIs(t, err, wire.ErrNoKeyService, "the scheduler knows it as the statement's own error")
 
 	_, err = c.Iceberg().CreateTable(t.Context(), table.Identifier{"ns", "other"}, columns) // by another engine
 	require.NoError(t, err)

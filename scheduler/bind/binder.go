@@ -96,41 +96,57 @@ type binding struct {
 	// changed says that tree no longer is what the request's text says.
 	changed bool
 	text    string // what is bound: the request's text, or the rewritten one
+	params  int    // of the request's text
+	// rewritten is the text over generated names, nil with rewriteErr where it cannot be written.
+	rewritten  *rewritten
+	rewriteErr error
+}
+
+// resolve parses a request and finds its tables, as they were where the statement says so. Then text can be prepared.
+func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables []*Table, err error) {
+	tree, err := p.syntaxTree(ctx, req.SQL)
+	if err != nil {
+		return nil, nil, statementError(err)
+	}
+	if err := tree.refused(); err != nil {
+		return nil, nil, err
+	}
+	b = &binding{
+		planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL,
+		params: tree.params(),
+	}
+	if err := p.begin(ctx, req); err != nil {
+		return nil, nil, err
+	}
+	if err := b.timeTravel(ctx); err != nil {
+		return nil, nil, err
+	}
+	if tables, err = b.findTables(ctx); err != nil {
+		return nil, nil, err
+	}
+	b.rewritten, b.rewriteErr = b.rewrite(ctx)
+	if b.mustRewrite() {
+		if b.rewriteErr != nil {
+			return nil, nil, b.rewriteErr
+		}
+		b.text = b.rewritten.sql
+	}
+	return b, tables, nil
 }
 
 func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*Bound, error) {
-	tree, err := p.syntaxTree(ctx, req.SQL)
+	b, tables, err := p.resolve(ctx, req)
 	if err != nil {
-		return nil, statementError(err)
-	}
-	if err := tree.refused(); err != nil {
 		return nil, err
 	}
-	b := &binding{planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL}
-	out := &Bound{Params: tree.params()}
-	if err := p.begin(ctx, req); err != nil {
-		return nil, err
-	}
-	if err := b.timeTravel(ctx); err != nil {
-		return nil, err
-	}
-	if out.Tables, err = b.findTables(ctx); err != nil {
-		return nil, err
-	}
-	rewritten, rewriteErr := b.rewrite(ctx)
-	if b.mustRewrite() {
-		if rewriteErr != nil {
-			return nil, rewriteErr
-		}
-		b.text = rewritten.sql
-	}
+	out := &Bound{Params: b.params, Tables: tables}
 	if err := b.describe(ctx, out); err != nil {
 		return nil, err
 	}
-	if err := b.ladder(ctx, out, rewritten, skipOptimised); err != nil {
+	if err := b.ladder(ctx, out, b.rewritten, skipOptimised); err != nil {
 		return nil, err
 	}
-	b.whole(out, rewritten, rewriteErr)
+	b.whole(out, b.rewritten, b.rewriteErr)
 	if out.Plan == nil && out.Whole == nil {
 		return nil, &Error{Message: "the statement cannot be planned: " + out.Reason}
 	}

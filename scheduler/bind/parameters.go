@@ -27,21 +27,11 @@ func (b *Binder) ParameterTypes(ctx context.Context, req Request, into plan.Sche
 }
 
 func (p *planner) parameterTypes(ctx context.Context, req Request, into plan.Schema) (types []arrow.DataType, err error) {
-	tree, err := p.syntaxTree(ctx, req.SQL)
+	b, _, err := p.resolve(ctx, req)
 	if err != nil {
-		return nil, statementError(err)
-	}
-	if err := tree.refused(); err != nil {
 		return nil, err
 	}
-	b := &binding{planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL}
-	if err := p.begin(ctx, req); err != nil {
-		return nil, err
-	}
-	if _, err := b.findTables(ctx); err != nil {
-		return nil, err
-	}
-	text := req.SQL
+	text := b.text
 	if len(into) > 0 {
 		columns := make([]string, len(into))
 		for i, c := range into {

@@ -116,40 +116,41 @@ func (s *splitter) put(a *seracv1.LeafAssignment) {
 	s.room -= proto.Size(a) + perElement
 }
 
-func (s *splitter) addShuffle(leaf int32, all *seracv1.ShuffleInput) {
-	var input *seracv1.ShuffleInput
-	open := func() {
-		input = &seracv1.ShuffleInput{}
-		s.put(&seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Shuffle{Shuffle: input}})
+// addList spreads a leaf's elements over as many assignments as it takes. open begins an assignment and gives what adds an
+// element to it.
+func addList[E proto.Message](s *splitter, elements []E, open func() (a *seracv1.LeafAssignment, add func(E))) {
+	var add func(E)
+	begin := func() {
+		var a *seracv1.LeafAssignment
+		a, add = open()
+		s.put(a)
 	}
 	s.fit(2 * perElement)
-	open()
-	for _, f := range all.GetFiles() {
-		n := proto.Size(f) + perElement
+	begin()
+	for _, e := range elements {
+		n := proto.Size(e) + perElement
 		if s.fit(n) {
-			open()
+			begin()
 		}
-		input.Files = append(input.Files, f)
+		add(e)
 		s.room -= n
 	}
 }
 
+func (s *splitter) addShuffle(leaf int32, all *seracv1.ShuffleInput) {
+	addList(s, all.GetFiles(), func() (*seracv1.LeafAssignment, func(*seracv1.ShuffleFile)) {
+		input := &seracv1.ShuffleInput{}
+		return &seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Shuffle{Shuffle: input}},
+			func(f *seracv1.ShuffleFile) { input.Files = append(input.Files, f) }
+	})
+}
+
 func (s *splitter) addSplits(leaf int32, all *seracv1.SplitInput) {
-	var input *seracv1.SplitInput
-	open := func() {
-		input = &seracv1.SplitInput{}
-		s.put(&seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Splits{Splits: input}})
-	}
-	s.fit(2 * perElement)
-	open()
-	for _, split := range all.GetSplits() {
-		n := proto.Size(split) + perElement
-		if s.fit(n) {
-			open()
-		}
-		input.Splits = append(input.Splits, split)
-		s.room -= n
-	}
+	addList(s, all.GetSplits(), func() (*seracv1.LeafAssignment, func(*seracv1.Split)) {
+		input := &seracv1.SplitInput{}
+		return &seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Splits{Splits: input}},
+			func(split *seracv1.Split) { input.Splits = append(input.Splits, split) }
+	})
 }
 
 func (s *splitter) addGroup(leaf int32, all *seracv1.FileGroup) {

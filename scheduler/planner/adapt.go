@@ -72,8 +72,8 @@ func (j *joining) learn(finished side, s *sharedStage, out *Output) *piece {
 	}
 	p := j.d.read(s)
 	if a.Broadcast {
-		p.rows, p.bytes = float64(out.Rows), float64(out.Bytes)
-		s.rows, s.bytes = p.rows, p.bytes
+		s.rows, s.bytes = out.size()
+		p.rows, p.bytes = s.rows, s.bytes
 		p = p.note("join: a side that was estimated at %s has %s", plan.BytesText(j.at(finished).bytes), plan.BytesText(p.bytes))
 	}
 	if s.partitions > 1 {
@@ -197,7 +197,7 @@ func (d *distributor) measure(s *sharedStage) error {
 	if err != nil {
 		return err
 	}
-	s.rows, s.bytes = float64(out.Rows), float64(out.Bytes)
+	s.rows, s.bytes = out.size()
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (d *distributor) regroup(in *piece, keys []plan.Expr) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.rows, p.bytes = float64(out.Rows), float64(out.Bytes)
+	p.rows, p.bytes = out.size()
 	if p.bytes > minShuffleTask {
 		return p, nil
 	}
@@ -246,22 +246,12 @@ func (d *distributor) weight(n plan.Node) float64 {
 			return float64(d.scans[leaf].Bytes())
 		}
 	case *plan.CTERef:
-		switch bound := d.ctes[n.Index]; {
-		case bound == nil:
-			return 0
-		case bound.inline != nil:
-			return bound.inline.bytes
-		default:
-			return bound.stage.bytes
+		if once := d.ctes[n.Index]; once != nil {
+			return once.bytes()
 		}
 	case *plan.DelimGet:
-		switch set := d.boundDelim(); {
-		case set == nil:
-			return 0
-		case set.inline != nil:
-			return set.inline.bytes
-		default:
-			return set.stage.bytes
+		if set := d.boundDelim(); set != nil {
+			return set.bytes()
 		}
 	case *plan.Filter:
 		w := d.weight(n.Input)

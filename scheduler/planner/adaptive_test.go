@@ -34,7 +34,7 @@ func (w *written) Output(_ []*Stage, id plan.StageID) (*Output, error) {
 
 func (w *written) Drop([]*Stage) {}
 
-func (w *written) Prune(n *plan.IcebergScan, _ plan.Expr) (ScanFiles, error) {
+func (w *written) Prune(n *plan.IcebergScan) (ScanFiles, error) {
 	if w.pruned[n.TableKey] == nil {
 		return nil, errors.New("cannot be pruned")
 	}

@@ -6,18 +6,26 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
-// boundCTE is what the references of a CTE read: the definition's stage, or, when there is one reference, the definition
-// itself.
-type boundCTE struct {
+// bound is something computed once, as those who refer to it read it: as a stage, or, when there is one reference, as the
+// piece itself.
+type bound struct {
 	inline *piece
 	stage  *sharedStage
 }
 
-func (b *boundCTE) oneUnit() bool {
+func (b *bound) oneUnit() bool {
 	if b.inline != nil {
 		return b.inline.isSingle()
 	}
 	return b.stage.partitions == 1
+}
+
+// bytes estimates its size.
+func (b *bound) bytes() float64 {
+	if b.inline != nil {
+		return b.inline.bytes
+	}
+	return b.stage.bytes
 }
 
 // cte makes the definition a stage of its own, computed once, that every reference reads. A definition that is read once
@@ -35,35 +43,35 @@ func (d *distributor) cte(n *plan.CTE) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := &boundCTE{inline: def}
+	once := &bound{inline: def}
 	if references > 1 || computesVolatile(n.Def) {
 		partitions := 1
 		if def.bytes > float64(max(d.options.BroadcastThreshold, 0)) {
 			partitions = d.options.ShufflePartitions
 		}
-		bound = &boundCTE{}
-		bound.stage, err = d.exchange(def.note("CTE %s: computed once", n.Name), allColumns(n.Def.Schema()), partitions)
+		once = &bound{}
+		once.stage, err = d.exchange(def.note("CTE %s: computed once", n.Name), allColumns(n.Def.Schema()), partitions)
 		if err != nil {
 			return nil, err
 		}
 	}
-	d.ctes[n.Index] = bound
+	d.ctes[n.Index] = once
 	defer delete(d.ctes, n.Index)
 	return d.distribute(n.Body)
 }
 
 func (d *distributor) cteRef(n *plan.CTERef) (*piece, error) {
-	bound, ok := d.ctes[n.Index]
+	once, ok := d.ctes[n.Index]
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("distribute: CTE %d is not in scope", n.Index)
-	case bound.inline != nil:
-		return bound.inline, nil
+	case once.inline != nil:
+		return once.inline, nil
 	}
-	if err := d.measure(bound.stage); err != nil {
+	if err := d.measure(once.stage); err != nil {
 		return nil, err
 	}
-	return d.read(bound.stage), nil
+	return d.read(once.stage), nil
 }
 
 // cteReferences counts the places in n that read a CTE. One in what runs many times (a recursion, a lateral subquery)

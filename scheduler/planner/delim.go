@@ -11,10 +11,8 @@ import (
 // delimSet is what the DelimGets of a delim join read while its other side is distributed: the distinct values of its
 // keys. A nil *delimSet marks a delim join that stays whole in one fragment, whose DelimGets stay as they are.
 type delimSet struct {
-	// inline is the set as a piece, where one DelimGet reads it; else stage is a stage of its own that all of them read.
-	inline *piece
-	stage  *sharedStage
-	hash   []int
+	bound
+	hash []int
 }
 
 // delimJoin distributes a correlated subquery. The keys' side is computed once, as a stage partitioned on the keys, so
@@ -213,7 +211,7 @@ func (d *distributor) delimSet(n *plan.DelimJoin, source *piece, gets int) (*del
 	set.rows = max(1, set.rows*0.5)
 	set.sized().note("correlated subquery: the distinct values of %s", count(len(n.Keys), "key"))
 	if gets < 2 {
-		return &delimSet{inline: set}, nil
+		return &delimSet{bound: bound{inline: set}}, nil
 	}
 	types := set.node.Schema().Types()
 	var keys []plan.Expr
@@ -224,7 +222,7 @@ func (d *distributor) delimSet(n *plan.DelimJoin, source *piece, gets int) (*del
 	if err != nil {
 		return nil, err
 	}
-	return &delimSet{stage: stage, hash: set.hash}, nil
+	return &delimSet{bound: bound{stage: stage}, hash: set.hash}, nil
 }
 
 // inDelim distributes the other side of a delim join.
@@ -309,13 +307,6 @@ func (d *distributor) oneUnit(n plan.Node) bool {
 		return one
 	})
 	return one
-}
-
-func (s *delimSet) oneUnit() bool {
-	if s.inline != nil {
-		return s.inline.isSingle()
-	}
-	return s.stage.partitions == 1
 }
 
 // boundDelim is the innermost set that DelimGets may read; nil when there is none, or when they stay as they are.

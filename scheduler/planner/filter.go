@@ -158,7 +158,7 @@ func (f *filtering) scan(n *plan.IcebergScan, col int, of plan.Type) plan.Node {
 		m.Filter = &plan.Conjunction{Args: []plan.Expr{n.Filter, m.Filter}}
 	}
 	// Pruning only saves work: what cannot be planned again is read as it was planned first.
-	if files, err := f.d.runtime.Prune(&m, m.Filter); err == nil {
+	if files, err := f.d.runtime.Prune(&m); err == nil {
 		f.d.scans[n.Leaf] = files
 		if files, ok := files.(FileScan); ok {
 			f.keep(n.Leaf, files)

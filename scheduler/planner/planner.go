@@ -157,7 +157,7 @@ type distributor struct {
 	scans    map[plan.LeafID]ScanFiles
 	stages   []*Stage
 	nextLeaf plan.LeafID
-	ctes     map[int]*boundCTE
+	ctes     map[int]*bound
 	delims   []*delimSet // of the delim joins around whose other side is being distributed, outermost first
 	// besides counts the nodes around that have inputs which are not distributed yet.
 	besides int
@@ -169,7 +169,7 @@ type distributor struct {
 }
 
 func newDistributor(root plan.Node, scans map[plan.LeafID]ScanFiles, o Options) *distributor {
-	d := &distributor{options: o, scans: maps.Clone(scans), ctes: map[int]*boundCTE{}, scatter: map[plan.LeafID]bool{}}
+	d := &distributor{options: o, scans: maps.Clone(scans), ctes: map[int]*bound{}, scatter: map[plan.LeafID]bool{}}
 	eachLeaf(root, func(_ plan.Node, id plan.LeafID) { d.nextLeaf = max(d.nextLeaf, id) })
 	return d
 }

@@ -10,9 +10,8 @@ type Runtime interface {
 	Output(stages []*Stage, id plan.StageID) (*Output, error)
 	// Drop says that stages, which may have been started, are not needed after all.
 	Drop(stages []*Stage)
-	// Prune plans the files of a scan again: only those that may hold rows for which the condition, over the scan's
-	// columns, is true.
-	Prune(scan *plan.IcebergScan, cond plan.Expr) (ScanFiles, error)
+	// Prune plans the files of a scan again, by the filter that it has now.
+	Prune(scan *plan.IcebergScan) (ScanFiles, error)
 }
 
 // Adaptive says which decisions go by real sizes. The answers are the same either way. The zero value is none.
@@ -42,6 +41,8 @@ type Output struct {
 	// Keys are summaries of the columns that the stage's ShuffleWrite.Summarize names, as far as there are any.
 	Keys []KeySummary
 }
+
+func (o *Output) size() (rows, bytes float64) { return float64(o.Rows), float64(o.Bytes) }
 
 // KeySummary is what is known of the values of a column.
 type KeySummary struct {

@@ -331,7 +331,7 @@ func TestBuiltPlans(t *testing.T) {
 			want, err := db.rows(average.ReplaceAllString(tpch.Query(n), "CAST($0 AS DECIMAL(15,2))"))
 			require.NoError(t, err)
 			require.NotEmpty(t, want.Rows)
-			require.Empty(t, compare.Diff(loose(want), loose(got), tpch.OrderedBy(n)...))
+			require.Empty(t, compare.Diff(compare.Rounded(want), compare.Rounded(got), tpch.OrderedBy(n)...))
 		})
 	}
 }
@@ -392,6 +392,6 @@ func TestBuiltRelations(t *testing.T) {
 		require.NoError(t, err, text)
 		want, err := db.rows(sql)
 		require.NoError(t, err)
-		require.Empty(t, compare.Diff(loose(want), loose(got)), "%s\n%s", sql, text)
+		require.Empty(t, compare.Diff(compare.Rounded(want), compare.Rounded(got)), "%s\n%s", sql, text)
 	}
 }

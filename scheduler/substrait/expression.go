@@ -203,15 +203,26 @@ func (t *translator) ifThen(x *pb.Expression_IfThen) (column, error) {
 	if len(x.GetIfs()) == 0 {
 		return column{}, fmt.Errorf("an if_then has no clause")
 	}
+	return caseOf(t, "CASE", x.GetIfs(), t.expression, x.GetElse())
+}
+
+// clause is a branch of an if_then (whose condition is an expression) or of a switch (whose value is a literal).
+type clause[C any] interface {
+	GetIf() C
+	GetThen() *pb.Expression
+}
+
+// caseOf writes the branches of a CASE. when translates what a branch is taken for.
+func caseOf[C any, B clause[C]](t *translator, head string, branches []B, when func(C) (column, error), otherwise *pb.Expression) (column, error) {
 	var b strings.Builder
-	b.WriteString("CASE")
+	b.WriteString(head)
 	var of plan.Type
-	for i, clause := range x.GetIfs() {
-		cond, err := t.expression(clause.GetIf())
+	for i, branch := range branches {
+		cond, err := when(branch.GetIf())
 		if err != nil {
 			return column{}, err
 		}
-		then, err := t.expression(clause.GetThen())
+		then, err := t.expression(branch.GetThen())
 		if err != nil {
 			return column{}, err
 		}
@@ -220,7 +231,7 @@ func (t *translator) ifThen(x *pb.Expression_IfThen) (column, error) {
 		}
 		b.WriteString(" WHEN " + cond.sql + " THEN " + then.sql)
 	}
-	return t.otherwise(&b, x.GetElse(), of)
+	return t.otherwise(&b, otherwise, of)
 }
 
 // otherwise ends a CASE, whose branches all are of one type.
@@ -247,24 +258,7 @@ func (t *translator) switchCase(x *pb.Expression_SwitchExpression) (column, erro
 	if len(x.GetIfs()) == 0 {
 		return column{}, fmt.Errorf("a switch has no clause")
 	}
-	var b strings.Builder
-	b.WriteString("CASE " + match.sql)
-	var of plan.Type
-	for i, clause := range x.GetIfs() {
-		value, err := t.literal(clause.GetIf())
-		if err != nil {
-			return column{}, err
-		}
-		then, err := t.expression(clause.GetThen())
-		if err != nil {
-			return column{}, err
-		}
-		if i == 0 {
-			of = then.of
-		}
-		b.WriteString(" WHEN " + value.sql + " THEN " + then.sql)
-	}
-	return t.otherwise(&b, x.GetElse(), of)
+	return caseOf(t, "CASE "+match.sql, x.GetIfs(), t.literal, x.GetElse())
 }
 
 func (t *translator) singularOrList(x *pb.Expression_SingularOrList) (column, error) {
@@ -384,11 +378,7 @@ func (t *translator) nestedValue(x *pb.Expression_Nested) (column, error) {
 			}
 			keys, values = append(keys, k), append(values, v)
 		}
-		of := plan.Type{}
-		if len(keys) > 0 {
-			of = plan.Type{Kind: plan.Map, Key: &keys[0].of, Elem: &values[0].of}
-		}
-		return column{sql: "map(list_value(" + list(keys) + "), list_value(" + list(values) + "))", of: of}, nil
+		return mapOf(keys, values), nil
 	}
 	return column{}, fmt.Errorf("nested value %T is not supported", x.GetNestedType())
 }
@@ -464,4 +454,13 @@ func (t *translator) subqueryText(rel *pb.Rel, want int) (string, []column, erro
 	}
 	text, err := q.text(columnName)
 	return "(" + text + ")", q.columns, err
+}
+
+// mapOf is a map of as many keys as values.
+func mapOf(keys, values []column) column {
+	of := plan.Type{}
+	if len(keys) > 0 {
+		of = plan.Type{Kind: plan.Map, Key: &keys[0].of, Elem: &values[0].of}
+	}
+	return column{sql: "map(list_value(" + list(keys) + "), list_value(" + list(values) + "))", of: of}
 }

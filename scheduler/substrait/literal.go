@@ -61,11 +61,7 @@ func (t *translator) literal(l *pb.Expression_Literal) (column, error) {
 			}
 			keys, values = append(keys, k), append(values, value)
 		}
-		of := plan.Type{}
-		if len(keys) > 0 {
-			of = plan.Type{Kind: plan.Map, Key: &keys[0].of, Elem: &values[0].of}
-		}
-		return column{sql: "map(list_value(" + list(keys) + "), list_value(" + list(values) + "))", of: of}, nil
+		return mapOf(keys, values), nil
 	case *pb.Expression_Literal_EmptyList:
 		of, err := t.typ(&pb.Type{Kind: &pb.Type_List_{List: v.EmptyList}})
 		return column{sql: cast("[]", of), of: of}, err

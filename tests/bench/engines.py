@@ -8,17 +8,20 @@ import json
 import sys
 
 
+def register(context, tables):
+    for name, files in tables.items():
+        frame, *others = [context.read_parquet(f) for f in files]
+        for other in others:
+            frame = frame.union(other)
+        context.register_view(name, frame)
+
+
 def datafusion(tables, threads):
     import datafusion as df
 
     config = df.SessionConfig().with_target_partitions(threads)
     context = df.SessionContext(config)
-    for name, files in tables.items():
-        frames = [context.read_parquet(f) for f in files]
-        frame = frames[0]
-        for other in frames[1:]:
-            frame = frame.union(other)
-        context.register_view(name, frame)
+    register(context, tables)
     return df.__version__, lambda sql: sum(b.num_rows for b in context.sql(sql).collect())
 
 
@@ -26,12 +29,7 @@ def ballista(tables, threads):
     import ballista as b
 
     context = b.BallistaSessionContext.standalone() if hasattr(b, "BallistaSessionContext") else b.BallistaBuilder().standalone()
-    for name, files in tables.items():
-        frames = [context.read_parquet(f) for f in files]
-        frame = frames[0]
-        for other in frames[1:]:
-            frame = frame.union(other)
-        context.register_view(name, frame)
+    register(context, tables)
     return getattr(b, "__version__", "?"), lambda sql: sum(x.num_rows for x in context.sql(sql).collect())
 
 

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -48,7 +46,7 @@ func TestSubstrait(t *testing.T) {
 		want := db.Query(query)
 		require.NotEmpty(t, want.Rows)
 		require.Len(t, got.Names, len(want.Names))
-		require.Empty(t, compare.Diff(numbers(want), numbers(got), tpch.OrderedBy(n)...))
+		require.Empty(t, compare.Diff(compare.Rounded(want), compare.Rounded(got), tpch.OrderedBy(n)...))
 	}
 	for _, producer := range tpch.Producers {
 		for n := 1; n <= tpch.Queries; n++ {
@@ -72,7 +70,7 @@ func TestSubstrait(t *testing.T) {
 			got.Add(reader.RecordBatch())
 		}
 		require.NoError(t, reader.Err())
-		require.Empty(t, compare.Diff(numbers(db.Query(tpch.Query(6))), numbers(got)))
+		require.Empty(t, compare.Diff(compare.Rounded(db.Query(tpch.Query(6))), compare.Rounded(got)))
 		require.NoError(t, prepared.Close(ctx))
 	})
 	t.Run("made anew", func(t *testing.T) {
@@ -159,22 +157,3 @@ func TestSubstraitRoundTrip(t *testing.T) {
 }
 
 var averages = regexp.MustCompile(`avg\(\w+\)`)
-
-// numbers makes the numbers of a result comparable across types: DuckDB's averages and quotients are DOUBLEs where other
-// producers' plans say decimals. Names and types are left aside.
-func numbers(r *compare.Result) *compare.Result {
-	for i := range r.Types {
-		r.Names[i], r.Types[i] = "", ""
-	}
-	for _, row := range r.Rows {
-		for i, c := range row {
-			if f, err := strconv.ParseFloat(c.Text, 64); err == nil && !c.Null && !c.IsFloat {
-				row[i] = compare.Cell{IsFloat: true, Float: f}
-			}
-			if row[i].IsFloat {
-				row[i].Float = math.Round(row[i].Float*1e4) / 1e4
-			}
-		}
-	}
-	return r
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/seracdb/serac/executor/shuffle"
 	"github.com/seracdb/serac/plan"
@@ -91,17 +90,14 @@ func (r *running) Output(stages []*planner.Stage, id plan.StageID) (*planner.Out
 func (r *running) Drop([]*planner.Stage) {}
 
 // Prune leaves out the groups of a table without a wanted row.
-func (r *running) Prune(n *plan.IcebergScan, cond plan.Expr) (planner.ScanFiles, error) {
+func (r *running) Prune(n *plan.IcebergScan) (planner.ScanFiles, error) {
 	names := make([]string, len(n.Columns))
 	for i, c := range n.Columns {
 		names[i] = plan.QuoteIdent(c.Name)
 	}
-	where, err := render.Expr(cond, names)
+	where, err := render.Expr(n.Filter, names)
 	if err != nil {
 		return nil, err
-	}
-	if strings.Contains(where, "serac_bloom") {
-		return nil, errors.New("there are no Bloom filters here")
 	}
 	return r.s.prune(n.TableKey, where)
 }
