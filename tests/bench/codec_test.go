@@ -30,19 +30,30 @@ func BenchmarkCodec(b *testing.B) {
 	benchmarkFileTasks(b)
 }
 
-// perCall is the processor time of f, of all threads (so that the collector's is in it, and other programs' is not), in
-// nanoseconds: the least of three rounds. (testing.Benchmark would wait for the benchmark that calls it.)
-func perCall(f func()) float64 {
+// cost is what a call takes, in nanoseconds: by the clock, and of all threads' processor time (the collector's is in it,
+// other programs' is not).
+type cost struct{ elapsed, processor float64 }
+
+func (c cost) plus(o cost) cost { return cost{c.elapsed + o.elapsed, c.processor + o.processor} }
+
+// per is the cost of each of n things, as "elapsed (processor)".
+func (c cost) per(n int) string {
+	return fmt.Sprintf("%.0f (%.0f)", c.elapsed/float64(n), c.processor/float64(n))
+}
+
+// perCall is what f takes: the least of three rounds. (testing.Benchmark would wait for the benchmark that calls it.)
+func perCall(f func()) cost {
 	const round = 30 * time.Millisecond
 	f() // warm
-	least := math.Inf(1)
+	least := cost{math.Inf(1), math.Inf(1)}
 	for range 3 {
-		calls, start, used := 0, time.Now(), processorTime()
+		calls, start, used := 0.0, time.Now(), processorTime()
 		for time.Since(start) < round {
 			f()
 			calls++
 		}
-		least = min(least, float64((processorTime()-used).Nanoseconds())/float64(calls))
+		least.elapsed = min(least.elapsed, float64(time.Since(start).Nanoseconds())/calls)
+		least.processor = min(least.processor, float64((processorTime()-used).Nanoseconds())/calls)
 	}
 	return least
 }
@@ -70,7 +81,7 @@ func benchmarkFragments(b *testing.B) {
 	for name, rows := range largeTables {
 		s.Tables[name].Rows, s.Tables[name].Bytes = rows, rows*100
 	}
-	fmt.Printf("%-6s %10s %6s %12s %12s %14s %14s\n", "query", "fragments", "nodes", "bytes/fragm.", "bytes/node", "encode ns/node", "decode ns/node")
+	fmt.Printf("ns: elapsed (of processors)\n%-6s %10s %6s %12s %12s %16s %16s\n", "query", "fragments", "nodes", "bytes/fragm.", "bytes/node", "encode ns/node", "decode ns/node")
 	var all sum
 	for n := 1; n <= tpch.Queries; n++ {
 		bound, err := s.Bind(tpch.Query(n))
@@ -88,20 +99,18 @@ func benchmarkFragments(b *testing.B) {
 // sum is what the fragments of some queries take.
 type sum struct {
 	fragments, nodes, bytes int
-	encode, decode          float64 // nanoseconds
+	encode, decode          cost
 }
 
 func (s *sum) add(o sum) {
 	s.fragments += o.fragments
 	s.nodes += o.nodes
 	s.bytes += o.bytes
-	s.encode += o.encode
-	s.decode += o.decode
+	s.encode, s.decode = s.encode.plus(o.encode), s.decode.plus(o.decode)
 }
 
 func (s *sum) print(label string) {
-	nodes := float64(s.nodes)
-	fmt.Printf("%-6s %10d %6d %12d %12.0f %14.0f %14.0f\n", label, s.fragments, s.nodes, s.bytes/s.fragments, float64(s.bytes)/nodes, s.encode/nodes, s.decode/nodes)
+	fmt.Printf("%-6s %10d %6d %12d %12d %16s %16s\n", label, s.fragments, s.nodes, s.bytes/s.fragments, s.bytes/s.nodes, s.encode.per(s.nodes), s.decode.per(s.nodes))
 }
 
 func measureStages(b *testing.B, stages []*planner.Stage) sum {
@@ -161,22 +170,21 @@ func wireTable(name string) *wire.Table {
 func benchmarkFileTasks(b *testing.B) {
 	schema := wideSchema()
 	spec := ice.NewPartitionSpec()
-	fmt.Printf("\n%-34s %8s %12s %14s %14s\n", "file tasks, 16 columns", "files", "bytes/file", "encode ns/file", "decode ns/file")
+	fmt.Printf("\n%-34s %8s %12s %16s %16s\n", "file tasks, 16 columns", "files", "bytes/file", "encode ns/file", "decode ns/file")
 	for _, n := range []int{1, 1_000, 100_000} {
 		files := &scan.Files{}
 		for i := range n {
 			files.Tasks = append(files.Tasks, wideTask(b, i, spec))
 		}
-		line := func(name string, bytes int, encode, decode float64) {
-			count := float64(n)
-			fmt.Printf("%-34s %8d %12.0f %14.0f %14.0f\n", name, n, float64(bytes)/count, encode/count, decode/count)
+		line := func(name string, bytes int, encode, decode cost) {
+			fmt.Printf("%-34s %8d %12d %16s %16s\n", name, n, bytes/n, encode.per(n), decode.per(n))
 		}
 		line(measureGroup(b, files))
 		line(measureTasks(b, files, spec, schema))
 	}
 }
 
-func measureGroup(b *testing.B, files *scan.Files) (name string, bytes int, encode, decode float64) {
+func measureGroup(b *testing.B, files *scan.Files) (name string, bytes int, encode, decode cost) {
 	b.Helper()
 	toBytes := func() []byte {
 		groups := scan.Group(files, 1<<62, 1, 1)
@@ -199,7 +207,7 @@ func measureGroup(b *testing.B, files *scan.Files) (name string, bytes int, enco
 	return "Serac, a FileGroup", len(encoded), encode, decode
 }
 
-func measureTasks(b *testing.B, files *scan.Files, spec ice.PartitionSpec, schema *ice.Schema) (name string, bytes int, encode, decode float64) {
+func measureTasks(b *testing.B, files *scan.Files, spec ice.PartitionSpec, schema *ice.Schema) (name string, bytes int, encode, decode cost) {
 	b.Helper()
 	encoded := make([][]byte, len(files.Tasks))
 	encodeAll := func() {
