@@ -17,9 +17,11 @@ import (
 )
 
 var (
-	sf   = flag.Float64("sf", 1, "scale factor of the TPC-H-like data")
-	hits = flag.Int("hits", 1_000_000, "rows of the ClickBench-like table")
-	runs = flag.Int("runs", 3, "runs of each query on each side; the fastest counts")
+	sf        = flag.Float64("sf", 1, "scale factor of the TPC-H-like data")
+	hits      = flag.Int("hits", 1_000_000, "rows of the ClickBench-like table")
+	runs      = flag.Int("runs", 3, "runs of each query on each side; the fastest counts")
+	memoryMiB = flag.Int("memory", 1024, "memory limit of each executor in BenchmarkMemory, in MiB")
+	data      = flag.String("data", "", "keep the TPC-H-like data in this directory, and take them from it when they are there")
 )
 
 func TestMain(m *testing.M) {
@@ -30,9 +32,9 @@ func TestMain(m *testing.M) {
 
 // BenchmarkTPCH compares all 22 queries in `serac serve` with DuckDB alone on the same Parquet files.
 func BenchmarkTPCH(b *testing.B) {
-	dataDir := b.TempDir()
+	dataDir := dataTPCH(b)
 	client := process.Serve(b, dataDir).Connect(b)
-	loadTPCH(client, "tpch", *sf)
+	client.Query("USE tpch")
 	duck := reference.Open(b, openCatalog(b, dataDir), "tpch", runtime.NumCPU())
 	for n := 1; n <= tpch.Queries; n++ {
 		require.Empty(b, compare.Diff(duck.Query(tpch.Query(n)), client.Query(tpch.Query(n))), "query %d", n)

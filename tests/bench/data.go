@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -16,6 +18,27 @@ import (
 	"github.com/seracdb/serac/tests/reference"
 	"github.com/seracdb/serac/tests/tpch"
 )
+
+// dataTPCH is a data directory with the eight tables at the scale factor of -sf in the schema tpch: one that is gone with
+// the benchmark, or a directory in that of -data, which is filled once.
+func dataTPCH(b *testing.B) string {
+	b.Helper()
+	dir := b.TempDir()
+	if *data != "" {
+		dir = filepath.Join(*data, fmt.Sprintf("tpch-sf%v", *sf))
+	}
+	complete := filepath.Join(dir, "complete")
+	if _, err := os.Stat(complete); err == nil {
+		return dir
+	}
+	require.NoError(b, os.RemoveAll(dir)) // of a run that was ended
+	require.NoError(b, os.MkdirAll(dir, 0o755))
+	load := process.Serve(b, dir, "SERAC_QUERY__TIMEOUT_SECS=0")
+	loadTPCH(load.Connect(b), "tpch", *sf)
+	load.Stop()
+	require.NoError(b, os.WriteFile(complete, nil, 0o644))
+	return dir
+}
 
 // loadTPCH makes the eight tables in a schema.
 func loadTPCH(client *process.Client, schema string, factor float64) {

@@ -15,11 +15,7 @@ import (
 // BenchmarkDistributed compares a scheduler with two executors of one thread each, distribution forced, with one DuckDB of
 // two threads and with a scheduler with one executor of one thread.
 func BenchmarkDistributed(b *testing.B) {
-	dataDir := b.TempDir()
-	load := process.Serve(b, dataDir)
-	loadTPCH(load.Connect(b), "tpch", *sf)
-	load.Stop()
-
+	dataDir := dataTPCH(b)
 	two := process.Distributed(b, dataDir, 2, "SERAC_EXECUTOR__SLOTS=1", "SERAC_QUERY__DISTRIBUTION_THRESHOLD=0B")
 	clients := []*process.Client{two.Connect(b)}
 	one := process.Distributed(b, dataDir, 1, "SERAC_EXECUTOR__SLOTS=1", "SERAC_QUERY__DISTRIBUTION_THRESHOLD=0B")

@@ -81,9 +81,9 @@ func BenchmarkEngines(b *testing.B) {
 	if python == "" {
 		b.Skip("SERAC_BENCH_PYTHON names no Python with datafusion, ballista or pyspark")
 	}
-	dataDir := b.TempDir()
+	dataDir := dataTPCH(b)
 	client := process.Serve(b, dataDir).Connect(b)
-	loadTPCH(client, "tpch", *sf)
+	client.Query("USE tpch")
 	catalog := openCatalog(b, dataDir)
 	files := map[string][]string{}
 	for _, t := range tpch.Tables() {
@@ -91,7 +91,7 @@ func BenchmarkEngines(b *testing.B) {
 	}
 	text, err := json.Marshal(files)
 	require.NoError(b, err)
-	tables := filepath.Join(dataDir, "tables.json")
+	tables := filepath.Join(b.TempDir(), "tables.json")
 	require.NoError(b, os.WriteFile(tables, text, 0o600))
 
 	threads := runtime.NumCPU()

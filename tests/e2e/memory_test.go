@@ -13,21 +13,6 @@ import (
 	"github.com/seracdb/serac/tests/process"
 )
 
-// peak is the largest resident memory that a process has had, in MiB, since it was last asked.
-func peak(t *testing.T, p *process.Process) int {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if err != nil {
-		t.Skip("no /proc: ", err)
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	var kib int
-	_, err = fmt.Sscan(rest, &kib)
-	require.NoError(t, err)
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID()), []byte("5"), 0) // where it may not, the peak is that of all
-	return kib >> 10
-}
-
 // TestMemoryIsBounded runs what does not fit into 300 MB on executors of that size: statements spill or fail with a clear
 // error, processes live, and their memory stays near the limit. A client that reads slowly fills nobody's memory.
 func TestMemoryIsBounded(t *testing.T) {
@@ -48,9 +33,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	bounded := func(what string) {
 		t.Helper()
 		for _, e := range cluster.Executors {
-			require.Less(t, peak(t, e), executorMiB, what)
+			require.Less(t, e.PeakMemory(t), int64(executorMiB)<<20, what)
 		}
-		require.Less(t, peak(t, cluster.Server), schedulerMiB, what)
+		require.Less(t, cluster.Server.PeakMemory(t), int64(schedulerMiB)<<20, what)
 	}
 	client.Query(fmt.Sprintf("CREATE TABLE w AS SELECT i, hash(i)::VARCHAR || md5(i::VARCHAR) AS s, (hash(i * 7) %% 1000000)::BIGINT AS k FROM range(%d) r(i)", rows))
 	bounded("create")

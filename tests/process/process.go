@@ -137,6 +137,23 @@ func (p *Process) Await(pattern string) string {
 // PID is the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// PeakMemory is the largest resident memory that the process has had since it was last asked, in bytes. Where the system
+// does not tell, the test is skipped.
+func (p *Process) PeakMemory(tb testing.TB) int64 {
+	tb.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		tb.Skip("no /proc: ", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	var kib int64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		tb.Fatalf("memory of process %d: %v", p.PID(), err)
+	}
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID()), []byte("5"), 0) // where it may not, the peak is that of all
+	return kib << 10
+}
+
 // Kill ends the process with SIGKILL and waits for it.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
