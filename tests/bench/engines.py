@@ -1,16 +1,18 @@
-"""Runs queries of another engine over Parquet files: engines.py ENGINE TABLES.json [THREADS].
+"""Runs queries of another engine over the files of Iceberg tables: engines.py ENGINE TABLES.json [THREADS].
 
-TABLES.json maps a table's name to its files. Each line of standard input is a query as a JSON string; each line of standard
+TABLES.json maps a table's name to its Parquet "files" and its "metadata" file. Spark reads the tables as Iceberg's when
+SERAC_BENCH_ICEBERG_JAR names the Iceberg runtime for it, else their files. Each line of standard input is a query as a JSON string; each line of standard
 output says how many rows it had, or what went wrong. The first line names the engine's version.
 """
 
 import json
+import os
 import sys
 
 
 def register(context, tables):
-    for name, files in tables.items():
-        frame, *others = [context.read_parquet(f) for f in files]
+    for name, table in tables.items():
+        frame, *others = [context.read_parquet(f) for f in table["files"]]
         for other in others:
             frame = frame.union(other)
         context.register_view(name, frame)
@@ -37,8 +39,10 @@ def spark(tables, threads):
     import pyspark
     from pyspark.sql import SparkSession
 
+    jar = os.environ.get("SERAC_BENCH_ICEBERG_JAR")
     session = (
         SparkSession.builder.master(f"local[{threads}]")
+        .config("spark.jars", jar or "")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "4g")
@@ -46,9 +50,11 @@ def spark(tables, threads):
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
-    for name, files in tables.items():
-        session.read.parquet(*files).createOrReplaceTempView(name)
-    return pyspark.__version__, lambda sql: len(session.sql(sql).collect())
+    for name, table in tables.items():
+        frame = session.read.format("iceberg").load(table["metadata"]) if jar else session.read.parquet(*table["files"])
+        frame.createOrReplaceTempView(name)
+    version = pyspark.__version__ + (" with Iceberg" if jar else "")
+    return version, lambda sql: len(session.sql(sql).collect())
 
 
 def main():

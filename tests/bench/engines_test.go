@@ -85,11 +85,17 @@ func BenchmarkEngines(b *testing.B) {
 	client := process.Serve(b, dataDir).Connect(b)
 	client.Query("USE tpch")
 	catalog := openCatalog(b, dataDir)
-	files := map[string][]string{}
-	for _, t := range tpch.Tables() {
-		files[t.Name] = reference.Files(b, catalog, "tpch", t.Name)
+	type table struct {
+		Files    []string `json:"files"`
+		Metadata string   `json:"metadata"`
 	}
-	text, err := json.Marshal(files)
+	described := map[string]table{}
+	for _, t := range tpch.Tables() {
+		loaded, err := catalog.LoadTable(b.Context(), "tpch", t.Name)
+		require.NoError(b, err)
+		described[t.Name] = table{Files: reference.Files(b, catalog, "tpch", t.Name), Metadata: loaded.MetadataLocation()}
+	}
+	text, err := json.Marshal(described)
 	require.NoError(b, err)
 	tables := filepath.Join(b.TempDir(), "tables.json")
 	require.NoError(b, os.WriteFile(tables, text, 0o600))
