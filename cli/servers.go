@@ -108,7 +108,7 @@ func executorCommand(o Options) *cobra.Command {
 		Use: "executor", Args: cobra.NoArgs,
 		Short: "Run an executor, which registers with a scheduler and runs its tasks",
 	}
-	s := addSettings(cmd, o, "executor", "cluster", "storage")
+	s := addSettings(cmd, o, "executor", "cluster", "storage", "query")
 	var address string
 	cmd.Flags().StringVar(&address, "scheduler", "", "the scheduler's host:port for executors (same as --executor.scheduler)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -20,7 +21,7 @@ var sectionsSource string
 // Key describes one key.
 type Key struct {
 	Section, Name string
-	// Type is what a user writes: string, number, true or false, size, secret.
+	// Type is what a user writes: string, number, true or false, size, secret, list.
 	Type string
 	// Default in the form that a flag takes.
 	Default string
@@ -108,6 +109,8 @@ func typeName(t reflect.Type) string {
 		return "size"
 	case reflect.TypeFor[Secret]():
 		return "secret"
+	case reflect.TypeFor[[]string]():
+		return "list"
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -161,6 +164,12 @@ func (k Key) set(c *Config, value any) error {
 			return fmt.Errorf("%q is not true or false", text)
 		}
 		*f = b
+	case *[]string:
+		list, err := texts(value)
+		if err != nil {
+			return err
+		}
+		*f = list
 	case *int:
 		n, err := integer(value)
 		if err != nil {
@@ -175,6 +184,30 @@ func (k Key) set(c *Config, value any) error {
 		*f = n
 	}
 	return nil
+}
+
+// texts is a list as the file has it, or texts between commas; blank ones are none.
+func texts(value any) ([]string, error) {
+	var list []string
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			text, ok := item.(string)
+			if !ok {
+				return nil, fmt.Errorf("%#v is not a string", item)
+			}
+			list = append(list, text)
+		}
+	case string:
+		for text := range strings.SplitSeq(v, ",") {
+			if text = strings.TrimSpace(text); text != "" {
+				list = append(list, text)
+			}
+		}
+	default:
+		return nil, errors.New("expected a list of strings")
+	}
+	return list, nil
 }
 
 func integer(value any) (int64, error) {

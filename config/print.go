@@ -18,7 +18,7 @@ func (c *Config) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "[%s]\n", s.Name)
 		for _, k := range s.Keys {
-			fmt.Fprintf(&b, "%s = %s\n", k.Name, k.literal(fmt.Sprint(k.field(c).Interface())))
+			fmt.Fprintf(&b, "%s = %s\n", k.Name, k.value(c))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Catalogs)) {
@@ -32,9 +32,24 @@ func (c *Config) Write(w io.Writer) error {
 	return err
 }
 
-// literal is a value as TOML has it.
+// value is what a configuration has for the key, as TOML has it.
+func (k Key) value(c *Config) string {
+	list, ok := k.field(c).Interface().([]string)
+	if !ok {
+		return k.literal(fmt.Sprint(k.field(c).Interface()))
+	}
+	quoted := make([]string, len(list))
+	for i, text := range list {
+		quoted[i] = strconv.Quote(text)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// literal is a value as TOML has it. Of a list it is the empty one, which is every list's default.
 func (k Key) literal(text string) string {
 	switch k.Type {
+	case "list":
+		return "[]"
 	case "number", "true or false":
 		return text
 	}
@@ -83,5 +98,6 @@ Every key can be given in three places; a later one wins:
 
 An unknown key, in the file or in the environment, is an error, and so is a value that does not fit; all faults are
 reported at once. A size is a number with B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024).
+A list is one of strings in the file (` + "`[\"/a\", \"/b\"]`" + `), and separated by commas elsewhere (` + "`/a,/b`" + `).
 Secrets are never printed. ` + "`serac config`" + ` prints what is in force.
 `

@@ -138,6 +138,13 @@ type Query struct {
 	JoinFilters bool `toml:"join_filters" default:"true"`
 	// A query with more result rows than this fails; 0 means no limit.
 	MaxResultRows int64 `toml:"max_result_rows" default:"0"`
+	// Let statements call table functions that read files (read_csv, read_parquet, glob ...) or name files after FROM. It must
+	// be set for the scheduler and for every executor, all of which must find the same files at the same paths; SET cannot
+	// change it.
+	AllowFileFunctions bool `toml:"allow_file_functions" default:"false"`
+	// Directories below which such functions may read, as absolute paths or file:// URLs. With allow_file_functions there must
+	// be one at least; SET cannot change it.
+	FileFunctionPrefixes []string `toml:"file_function_prefixes" default:""`
 }
 
 // Log is the process log.

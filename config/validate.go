@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seracdb/serac/internal/fileaccess"
 )
 
 // MaxShufflePartitions is the most partitions of a shuffle: a task has a file open for each while it writes them.
@@ -124,10 +126,25 @@ func (c *Config) Validate() error {
 	}
 	notNegative("query.max_partitions_per_task", int64(c.Query.MaxPartitionsPerTask))
 	notNegative("query.max_result_rows", c.Query.MaxResultRows)
+	if _, err := c.Query.Files(); err != nil {
+		fault("query.file_function_prefixes", "%w", err)
+	}
+	if c.Query.AllowFileFunctions && len(c.Query.FileFunctionPrefixes) == 0 {
+		fault("query.allow_file_functions", "set query.file_function_prefixes too: the directories below which files may be read")
+	}
 
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "text", "json")
 	return errors.Join(faults...)
+}
+
+// Files is what statements may read by functions that read files.
+func (q Query) Files() (fileaccess.Policy, error) {
+	p, err := fileaccess.NewPolicy(q.FileFunctionPrefixes)
+	if !q.AllowFileFunctions {
+		p = fileaccess.Policy{}
+	}
+	return p, err
 }
 
 // Advertise is the host:port at which others reach the executor that listens on the given address: advertise_url, or

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -109,7 +110,7 @@ func (e *Executor) open() error {
 		MemoryLimit: e.o.MemoryLimit * 2 / 3,
 		TempDir:     e.temp,
 		MaxTemp:     e.o.MaxSpillBytes,
-		AllowedDirs: append([]string{dir.Path()}, e.objects.Dirs()...),
+		AllowedDirs: slices.Concat([]string{dir.Path()}, e.objects.Dirs(), e.o.Files.Dirs()),
 		Logger:      e.log,
 	})
 	if err != nil {
@@ -125,6 +126,7 @@ func (e *Executor) open() error {
 		},
 		Tables:        wire.NewTables(wire.TablesOptions{}),
 		Objects:       e.objects,
+		Files:         e.o.Files,
 		Formats:       e.o.Formats,
 		Dir:           subs["tasks"],
 		FlightAddress: e.o.AdvertiseAddress,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seracdb/serac/format"
+	"github.com/seracdb/serac/internal/fileaccess"
 	"github.com/seracdb/serac/wire"
 )
 
@@ -46,6 +47,8 @@ type Options struct {
 	// DataDirs are local directories that hold tables: DuckDB may read and write there, and nowhere else outside the
 	// executor's own directory.
 	DataDirs []string
+	// Files is what statements may read by functions that read files; the zero Policy is nothing.
+	Files fileaccess.Policy
 	// MaxSpillBytes bounds DuckDB's own temporary files; 0: DuckDB's default (90 % of the free disk).
 	MaxSpillBytes int64
 	// HeartbeatInterval is how often the scheduler hears from an idle executor; default 5 s, and never more than a third

@@ -344,8 +344,8 @@ type WholeStatement struct {
 	Out   Schema
 }
 
-// NamedScan is a leaf (an IcebergScan, a MetadataScan, a Values, an Extension that is a leaf) that a WholeStatement's text
-// reads by name.
+// NamedScan is a leaf (an IcebergScan, a MetadataScan, a Values, a TableFunction, an Extension that is a leaf) that a
+// WholeStatement's text reads by name.
 type NamedScan struct {
 	Name string
 	Scan Node

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/config"
+	"github.com/seracdb/serac/format"
+	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/iceberg/inspect"
 	"github.com/seracdb/serac/iceberg/scan"
 	"github.com/seracdb/serac/plan"
@@ -52,11 +54,12 @@ func (st *statement) resolve(ctx context.Context, ref bind.Ref) (*bind.Table, er
 		if ref.At != nil {
 			return nil, statementError("table %s: AT is for Iceberg tables", ref)
 		}
-		return st.resolveFormat(ctx, c, schema, table)
+		t, err := st.resolveFormat(ctx, c, schema, table)
+		return t, missing(ref, err)
 	}
 	name, err := st.readable(ctx, ref.Parts)
 	if err != nil {
-		return nil, err
+		return nil, missing(ref, err)
 	}
 	t := name.table
 	ident := t.Identifier()
@@ -81,6 +84,16 @@ func (st *statement) resolve(ctx context.Context, ref bind.Ref) (*bind.Table, er
 		}
 	}
 	return out, nil
+}
+
+// missing tells the binder that there is no such table, where that is what err says: the name may be a file's.
+func missing(ref bind.Ref, err error) error {
+	for _, is := range []error{catalog.ErrNoTable, catalog.ErrNoNamespace, catalog.ErrBadName, format.ErrNoTable, format.ErrNoSchema} {
+		if errors.Is(err, is) {
+			return &bind.NotFoundError{Name: ref.String(), Err: err}
+		}
+	}
+	return err
 }
 
 // bindError types what the binder says: an interruption keeps its kind, all else is the statement's own fault.

@@ -103,11 +103,17 @@ var querySettings = map[string]setting{
 // task. Others would differ between tasks or weaken the sandbox.
 var engineSettings = []string{"timezone", "calendar", "default_collation", "default_null_order", "default_order", "null_order"}
 
+// fixedSettings are keys of [query] that a session cannot change.
+var fixedSettings = []string{"allow_file_functions", "file_function_prefixes"}
+
 // settingName is the canonical name of a setting, or an error that lists those there are.
 func settingName(name string) (string, error) {
 	canonical := strings.TrimPrefix(strings.ToLower(name), "query.")
 	if _, ok := querySettings[canonical]; ok || slices.Contains(engineSettings, canonical) {
 		return canonical, nil
+	}
+	if slices.Contains(fixedSettings, canonical) {
+		return "", statementError("setting %q is the configuration's: SET cannot change it", name)
 	}
 	known := append(slices.Sorted(maps.Keys(querySettings)), engineSettings...)
 	return "", statementError("unknown setting %q: SET accepts %s", name, strings.Join(known, ", "))

@@ -47,6 +47,9 @@ func NewExecutor(cfg *config.Config, o Options) (*executor.Executor, error) {
 
 func executorOptions(cfg *config.Config, o Options) (executor.Options, error) {
 	formats, err := format.NewSet(o.Formats...)
+	if err != nil {
+		return executor.Options{}, err
+	}
 	e := executor.Options{
 		Formats:           formats,
 		Slots:             cfg.Executor.Slots,
@@ -58,6 +61,9 @@ func executorOptions(cfg *config.Config, o Options) (executor.Options, error) {
 		Logger:            o.Logger,
 		OnAttach:          o.OnAttach,
 	}
+	if e.Files, err = cfg.Query.Files(); err != nil {
+		return e, err
+	}
 	if e.SpillDir == "" {
 		e.SpillDir = filepath.Join(os.TempDir(), "serac-spill")
 	}
@@ -67,7 +73,7 @@ func executorOptions(cfg *config.Config, o Options) (executor.Options, error) {
 	if dir, ok := localWarehouse(cfg, o); ok {
 		e.DataDirs = []string{dir}
 	}
-	return e, err
+	return e, nil
 }
 
 // localWarehouse is the directory of a warehouse on local disk.

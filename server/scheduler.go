@@ -128,6 +128,9 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 		s.patience = clusterOptions.Lease
 	}
 	s.binder = bind.New(2 * runtime.GOMAXPROCS(0))
+	if s.binder.Files, err = cfg.Query.Files(); err != nil {
+		return nil, err
+	}
 	s.cluster = cluster.New(clusterOptions)
 	s.engine = scheduler.New(scheduler.Options{
 		Catalog: s.catalog, Formats: formats, FormatCatalogs: s.formats, Cluster: s.cluster, Binder: s.binder, Journal: s.journal, Logger: o.Logger,

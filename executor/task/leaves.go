@@ -171,7 +171,11 @@ func (a *attempt) leaf(ctx context.Context, keep *leaves, n plan.Node, as *serac
 		if in, ok := as.GetWhat().(*seracv1.LeafAssignment_Splits); ok {
 			return a.extension(ctx, keep, n, in.Splits.GetSplits())
 		}
-	case *plan.Values, *plan.TableFunction:
+	case *plan.TableFunction:
+		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
+			return a.tableFunction(ctx, n)
+		}
+	case *plan.Values:
 		if _, ok := as.GetWhat().(*seracv1.LeafAssignment_Constant); ok {
 			return "", nil
 		}

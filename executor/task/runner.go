@@ -17,6 +17,7 @@ import (
 	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/object"
 	"github.com/seracdb/serac/internal/duckdb"
+	"github.com/seracdb/serac/internal/fileaccess"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/plan/render"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -34,6 +35,8 @@ type Runner struct {
 	Dir string
 	// FlightAddress and HostID say in shuffle files where they are.
 	FlightAddress, HostID string
+	// Files is what functions that read files may read.
+	Files fileaccess.Policy
 	// Formats are the table formats beside Iceberg.
 	Formats *format.Set
 	// Codec reads fragments.

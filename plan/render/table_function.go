@@ -13,16 +13,9 @@ func (w *writer) tableFunction(n *plan.TableFunction) (string, error) {
 		if sql, err := w.assigned(n); sql != "" || err != nil {
 			return sql, err
 		}
-		args, err := w.exprs(n.Args, nil)
+		args, err := w.callArguments(n)
 		if err != nil {
 			return "", err
-		}
-		for _, a := range n.NamedArgs {
-			text, err := w.expr(a.Value, nil)
-			if err != nil {
-				return "", err
-			}
-			args = append(args, plan.QuoteIdent(a.Name)+" := "+text)
 		}
 		call, cols := w.callInFrom(n.Name, args, len(n.Out))
 		return selectFrom(cols, call), nil
@@ -40,6 +33,28 @@ func (w *writer) tableFunction(n *plan.TableFunction) (string, error) {
 		return "", err
 	}
 	return selectFrom(append(cols, kept...), in.from+", LATERAL "+call), nil
+}
+
+// Call writes the call of a leaf as it stands after FROM, without an alias.
+func Call(n *plan.TableFunction) (string, error) {
+	args, err := (&writer{}).callArguments(n)
+	return plan.QuoteIdent(n.Name) + "(" + strings.Join(args, ", ") + ")", err
+}
+
+// callArguments writes the arguments of a leaf.
+func (w *writer) callArguments(n *plan.TableFunction) ([]string, error) {
+	args, err := w.exprs(n.Args, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range n.NamedArgs {
+		text, err := w.expr(a.Value, nil)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, plan.QuoteIdent(a.Name)+" := "+text)
+	}
+	return args, nil
 }
 
 // callInFrom is the call under an alias, and its columns, which get names of their own by position.

@@ -121,7 +121,7 @@ func TestErrorsAreForTheUser(t *testing.T) {
 		"SELECT id FROM t GROUP BY g":                      `must appear in the GROUP BY clause`,
 		"SELECT 1; SELECT 2":                               "one statement",
 		"PIVOT t ON s USING sum(k)":                        "a PIVOT needs its values in IN (...)",
-		"SELECT * FROM read_csv('/etc/passwd')":            "disabled",
+		"SELECT * FROM read_csv('/etc/passwd')":            "allow_file_functions",
 		"SELECT * FROM '/etc/passwd.parquet'":              "does not exist",
 	} {
 		_, err := b.Bind(context.Background(), r.request(sql))

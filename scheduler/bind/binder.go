@@ -7,11 +7,15 @@ import (
 	"strings"
 
 	"github.com/seracdb/serac/internal/duckdb"
+	"github.com/seracdb/serac/internal/fileaccess"
 	"github.com/seracdb/serac/plan"
 )
 
 // Binder binds queries on a pool of planner databases. It is safe for concurrent use.
 type Binder struct {
+	// Files is what statements may read by functions that read files. It is set before the first statement.
+	Files fileaccess.Policy
+
 	free chan *planner // nil entries are opened on demand
 	// skipOptimised starts the ladder at its second rung, for tests of that.
 	skipOptimised bool
@@ -47,7 +51,7 @@ func (b *Binder) use(ctx context.Context, f func(*planner) error) (err error) {
 	}
 	defer func() { b.free <- p }()
 	if p == nil {
-		if p, err = newPlanner(context.WithoutCancel(ctx)); err != nil {
+		if p, err = newPlanner(context.WithoutCancel(ctx), b.Files); err != nil {
 			return fmt.Errorf("open the planner's database: %w", err)
 		}
 	}
@@ -93,6 +97,7 @@ type binding struct {
 	nodes  []tableNode
 	tables map[string]*Table // by reference
 	byKey  map[string]*Table // by the names of the stubs
+	calls  map[string]*Table // calls of functions that read files, by the references that stand for them
 	// changed says that tree no longer is what the request's text says.
 	changed bool
 	text    string // what is bound: the request's text, or the rewritten one
@@ -108,16 +113,23 @@ func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables 
 	if err != nil {
 		return nil, nil, statementError(err)
 	}
-	if err := tree.refused(); err != nil {
-		return nil, nil, err
-	}
 	b = &binding{
-		planner: p, req: req, tree: tree, nodes: tree.tables(), tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL,
-		params: tree.params(),
+		planner: p, req: req, tree: tree, tables: map[string]*Table{}, byKey: map[string]*Table{}, text: req.SQL,
+		params: tree.params(), calls: map[string]*Table{},
 	}
 	if err := p.begin(ctx, req); err != nil {
 		return nil, nil, err
 	}
+	if err := b.texts(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := tree.refused(p.files.On()); err != nil {
+		return nil, nil, err
+	}
+	if err := b.readers(ctx); err != nil {
+		return nil, nil, err
+	}
+	b.nodes = tree.tables()
 	if err := b.timeTravel(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +169,7 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 func (b *binding) findTables(ctx context.Context) ([]*Table, error) {
 	var out []*Table
 	for _, ref := range distinct(b.nodes) {
-		t, err := b.req.Resolve(ctx, ref)
+		t, err := b.table(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -167,6 +179,19 @@ func (b *binding) findTables(ctx context.Context) ([]*Table, error) {
 	}
 	b.serve(b.byKey)
 	return out, b.views(ctx)
+}
+
+// table finds what a reference stands for.
+func (b *binding) table(ctx context.Context, ref Ref) (*Table, error) {
+	if t, ok := b.calls[ref.key()]; ok {
+		return t, nil
+	}
+	t, err := b.req.Resolve(ctx, ref)
+	var missing *NotFoundError
+	if errors.As(err, &missing) && ref.At == nil {
+		return b.namedFile(ctx, ref, err)
+	}
+	return t, err
 }
 
 // views puts views where the statement's names look for them.

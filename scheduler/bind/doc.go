@@ -5,6 +5,7 @@
 // The ladder, when something cannot be expressed: the optimised plan; the plan as bound, with correlated subqueries as
 // lateral joins; the whole statement as its own text with its table references replaced.
 //
-// It never reads data and never asks a catalog: tables come from a Resolver. Read binder.go first, then import.go (JSON
-// to plan) and references.go (the tables of a text).
+// It never asks a catalog: tables come from a Resolver. It never reads data, but for the columns of files that a statement
+// reads by functions (readers.go), which are tables from then on. Read binder.go first, then import.go (JSON to plan) and
+// references.go (the tables of a text).
 package bind

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/seracdb/serac/internal/duckdb"
+	"github.com/seracdb/serac/internal/fileaccess"
 	"github.com/seracdb/serac/plan"
 )
 
@@ -21,8 +22,9 @@ const plannerMemory = 1 << 30
 
 // planner is one DuckDB that parses and binds. One statement uses it at a time.
 type planner struct {
-	db   *duckdb.DB
-	conn *duckdb.Conn
+	db    *duckdb.DB
+	conn  *duckdb.Conn
+	files fileaccess.Policy
 
 	mu     sync.Mutex
 	tables map[string]*Table // what stands behind the keys of the current statement; DuckDB asks from its own threads
@@ -35,15 +37,19 @@ type planner struct {
 	namespace string // what USE has chosen
 }
 
-func newPlanner(ctx context.Context) (*planner, error) {
+func newPlanner(ctx context.Context, files fileaccess.Policy) (*planner, error) {
 	db, err := duckdb.Open(ctx, duckdb.Options{Threads: 1, MemoryLimit: plannerMemory, Settings: map[string]string{"disabled_optimizers": disabledOptimizers}})
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{db: db, views: map[string]string{}, schemas: map[string]bool{}, catalogs: map[string]bool{}}
+	p := &planner{db: db, files: files, views: map[string]string{}, schemas: map[string]bool{}, catalogs: map[string]bool{}}
 	if err = db.RegisterStubScan(scanFunction, p.stub); err == nil {
 		if p.conn, err = db.Conn(ctx); err == nil {
-			err = p.conn.Exec(ctx, "SET enable_external_access = false")
+			dirs := make([]string, 0, len(files.Dirs()))
+			for _, dir := range files.Dirs() {
+				dirs = append(dirs, plan.QuoteString(dir))
+			}
+			err = p.conn.Exec(ctx, "SET allowed_directories = ["+strings.Join(dirs, ", ")+"]; SET enable_external_access = false")
 		}
 	}
 	if err != nil {

@@ -3,23 +3,48 @@ package bind
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seracdb/serac/internal/fileaccess"
 )
 
-// refusedFunctions have a state that tasks on several executors do not share.
+// refusedFunctions cannot be called, and why: they have a state that tasks on several executors do not share, or bind a
+// text past what a statement's own is held to.
 var refusedFunctions = map[string]string{
 	"setseed": "random() has no seed here: rows are computed on several executors. hash() of a column gives numbers that stay the same",
 	"nextval": "there are no sequences", "currval": "there are no sequences",
+	"json_serialize_plan": "EXPLAIN shows plans",
 }
 
-// refused is the error of a statement that calls one of them.
-func (s *statement) refused() error {
+// refused is the error of a statement that calls a function which cannot be called, or one that reads files where that is
+// off.
+func (s *statement) refused(files bool) error {
 	var err error
 	visit(s.tree, func(node map[string]any) {
 		name, _ := node["function_name"].(string)
+		if name == "" || err != nil {
+			return
+		}
 		name = strings.ToLower(name)
-		if why, ok := refusedFunctions[name]; ok && err == nil {
+		if why, ok := refusedFunctions[name]; ok {
 			err = &Error{Message: fmt.Sprintf("%s() is not supported: %s", name, why)}
+		} else if fileaccess.KindOf(name) == fileaccess.Reader && !files {
+			err = &Error{Message: fileaccess.Off(name).Error()}
+		}
+	}, nil)
+	visit(s.tree, func(node map[string]any) {
+		if name, ok := tableFunctionOf(node); ok && fileaccess.KindOf(name) == fileaccess.Refused && err == nil {
+			err = &Error{Message: fmt.Sprintf("%s() is not supported: %s", name, fileaccess.Why(name))}
 		}
 	}, nil)
 	return err
+}
+
+// tableFunctionOf is the name of the function that a node of FROM calls.
+func tableFunctionOf(node map[string]any) (string, bool) {
+	if node["type"] != "TABLE_FUNCTION" {
+		return "", false
+	}
+	call, _ := node["function"].(map[string]any)
+	name, ok := call["function_name"].(string)
+	return strings.ToLower(name), ok
 }

@@ -29,6 +29,8 @@ type Table struct {
 	Metadata string
 	// Renamed says that Metadata came as a further part of the name (orders.snapshots), under which DuckDB would not find it.
 	Renamed bool
+	// Call, if not nil, makes this no table but a call of a function that reads files. It has no Leaf and no Out.
+	Call *plan.TableFunction
 }
 
 // stub names what DuckDB sees in the table's place: two that differ in columns have different names.
@@ -45,6 +47,9 @@ func (t *Table) stub() string {
 
 // scan is the leaf that reads columns of the table.
 func (t *Table) scan(leaf plan.LeafID, columns []plan.ScanColumn) plan.Node {
+	if t.Call != nil {
+		return t.call(leaf, columns)
+	}
 	if t.Metadata != "" {
 		return &plan.MetadataScan{
 			Leaf: leaf, TableKey: t.Key, Kind: t.Metadata, SnapshotID: t.SnapshotID, Columns: columns, EstimatedRows: t.Rows,
@@ -85,9 +90,19 @@ type Resolver func(ctx context.Context, ref Ref) (*Table, error)
 type NotFoundError struct {
 	// Name is the table as the user wrote it.
 	Name string
+	// Err, if not nil, says more.
+	Err error
 }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("table %s does not exist", e.Name) }
+func (e *NotFoundError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("table %s does not exist", e.Name)
+}
+
+// Unwrap is Err.
+func (e *NotFoundError) Unwrap() error { return e.Err }
 
 // Error is a fault of the statement: its syntax, a name in it, its types. Its text is for the user.
 type Error struct{ Message string }

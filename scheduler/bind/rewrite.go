@@ -32,7 +32,8 @@ func (b *binding) mustRewrite() bool {
 
 // unnameable says that DuckDB cannot find a stub by the reference as it stands.
 func (b *binding) unnameable(ref Ref) bool {
-	return ref.At != nil || b.tables[ref.key()].Renamed
+	t := b.tables[ref.key()]
+	return ref.At != nil || t.Renamed || t.Call != nil
 }
 
 // integerDivision says that / divides integers as // does. DuckDB's serialized plan does not heed the setting, so the

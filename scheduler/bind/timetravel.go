@@ -37,7 +37,7 @@ func hasParameter(v any) bool {
 func (b *binding) pointInTime(ctx context.Context, n tableNode) (*At, error) {
 	out := &At{Unit: n.ref.At.Unit}
 	clause, _ := n.node["at_clause"].(map[string]any)
-	expr, err := b.constantText(ctx, clause["expr"])
+	expr, err := b.constantText(ctx, clause["expr"], "AT needs a constant")
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,9 @@ func (b *binding) pointInTime(ctx context.Context, n tableNode) (*At, error) {
 	return out, nil
 }
 
-// constantText is the text of an expression of a syntax tree, with parameters and the clock replaced by their values.
-func (b *binding) constantText(ctx context.Context, expr any) (string, error) {
+// constantText is the text of an expression of a syntax tree, with parameters and the clock replaced by their values. what is
+// the error when it can be none.
+func (b *binding) constantText(ctx context.Context, expr any, what string) (string, error) {
 	copied, err := (&statement{tree: map[string]any{"expr": expr, "statements": []any{nil}}}).clone()
 	if err != nil {
 		return "", err
@@ -82,7 +83,7 @@ func (b *binding) constantText(ctx context.Context, expr any) (string, error) {
 		}
 	}, nil)
 	if !constant {
-		return "", &Error{Message: "AT needs a constant"}
+		return "", &Error{Message: what}
 	}
 	holder, err := b.syntaxTree(ctx, "SELECT NULL")
 	if err != nil {
@@ -99,12 +100,12 @@ func (b *binding) constantText(ctx context.Context, expr any) (string, error) {
 	}
 	text, err := b.planner.text(ctx, holder)
 	if err != nil {
-		return "", fmt.Errorf("write an AT clause: %w", err)
+		return "", fmt.Errorf("write a constant: %w", err)
 	}
 	text = strings.TrimRight(strings.TrimSpace(text), ";")
 	expression, ok := strings.CutPrefix(text, "SELECT ")
 	if !ok {
-		return "", fmt.Errorf("write an AT clause: %q is no SELECT", text)
+		return "", fmt.Errorf("write a constant: %q is no SELECT", text)
 	}
 	return expression, nil
 }

@@ -21,7 +21,7 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		t := r.tables[name]
 		columns := t.Columns
 		var planned []tableScan
-		if out.Plan != nil {
+		if out.Plan != nil && t.Call == nil {
 			planned = scansOf(out.Plan, t)
 			columns = wholeColumns(t, planned, r.columns)
 		}
