@@ -97,8 +97,11 @@ func (r *reader) build(ctx context.Context) error {
 		return err
 	}
 	selects := make([]string, len(classes))
-	for i, c := range classes {
-		if selects[i], err = r.selectClass(c); err != nil {
+	for i := range classes {
+		if err := r.plain(ctx, &classes[i]); err != nil {
+			return err
+		}
+		if selects[i], err = r.selectClass(classes[i]); err != nil {
 			return err
 		}
 	}
@@ -153,6 +156,8 @@ type shape struct {
 	schema schemaMap
 	// exprs are the sources as SQL over the schema's columns.
 	exprs []string
+	// plain says that the file is read without a schema; exprs are over its own columns then.
+	plain bool
 	// signature is equal for files that read alike.
 	signature string
 }
@@ -278,7 +283,7 @@ func (r *reader) selectClass(c class) (string, error) {
 		d := fmt.Sprintf("(SELECT fi - %d::UBIGINT AS fi, pos FROM %s WHERE fi BETWEEN %d AND %d)", first, r.positionTable(), first, first+n-1)
 		joins = append([]string{"ANTI JOIN " + d + " d ON d.fi = p.fi AND d.pos = p.pos"}, joins...)
 	}
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(paths, c.shape.schema, rows)
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(paths, c.shape, rows)
 	if f := c.files[0]; !f.whole {
 		sql += fmt.Sprintf(" WHERE file_row_number BETWEEN %d AND %d", f.first, f.last-1)
 	}

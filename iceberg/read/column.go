@@ -113,13 +113,17 @@ func (m schemaMap) String() string {
 	return "MAP {" + strings.Join(parts, ", ") + "}"
 }
 
-// readParquet is a read_parquet call. rows is how many rows are expected: with a schema DuckDB looks into no file while it
-// plans, and would expect none. Hive partitioning stays off: it would take columns out of directory names.
-func readParquet(paths []string, schema schemaMap, rows int64) string {
+// readParquet is a read_parquet call, named f. rows is how many rows are expected: with a schema DuckDB looks into no file
+// while it plans, and would expect none. Hive partitioning stays off: it would take columns out of directory names.
+func readParquet(paths []string, s *shape, rows int64) string {
 	quoted := make([]string, len(paths))
 	for i, path := range paths {
 		quoted[i] = plan.QuoteString(path)
 	}
-	return fmt.Sprintf("read_parquet([%s], schema = %s, hive_partitioning = false, explicit_cardinality = %d)",
+	schema := ""
+	if !s.plain {
+		schema = fmt.Sprintf("schema = %s, ", s.schema)
+	}
+	return fmt.Sprintf("read_parquet([%s], %shive_partitioning = false, explicit_cardinality = %d) AS f",
 		strings.Join(quoted, ", "), schema, max(rows, 1))
 }

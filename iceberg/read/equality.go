@@ -151,7 +151,7 @@ func (r *reader) loadEquality(ctx context.Context) error {
 			keys = append(keys, fmt.Sprintf("%s AS k%d", key.of(hidden(key.top.ID)), i))
 		}
 		r.query.Setup = append(r.query.Setup, fmt.Sprintf("CREATE OR REPLACE TEMP TABLE %s AS SELECT DISTINCT %s, %s AS d, %s AS seq FROM %s",
-			set.table, strings.Join(keys, ", "), perFile(ordinals), perFile(sequences), readParquet(paths, schema, records)))
+			set.table, strings.Join(keys, ", "), perFile(ordinals), perFile(sequences), readParquet(paths, &shape{schema: schema}, records)))
 		r.query.Teardown = append(r.query.Teardown, "DROP TABLE IF EXISTS "+set.table)
 	}
 	return nil

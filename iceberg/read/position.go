@@ -94,7 +94,7 @@ func (r *reader) positionFiles(ctx context.Context, files []*dataFile) (string, 
 	return fmt.Sprintf("SELECT f.fi, d.pos - f.base AS pos FROM (SELECT file_path, pos, file_index FROM %s) d "+
 		"JOIN (VALUES %s) f(path, fi, first, last, base, deletes) ON d.file_path = f.path "+
 		"WHERE list_contains(f.deletes, d.file_index) AND d.pos >= f.first AND (f.last IS NULL OR d.pos < f.last)",
-		readParquet(paths, schema, records), strings.Join(rows, ", ")), nil
+		readParquet(paths, &shape{schema: schema}, records), strings.Join(rows, ", ")), nil
 }
 
 var positionSchema = arrow.NewSchema([]arrow.Field{
