@@ -3,7 +3,7 @@
 // -hits the rows of the ClickBench-like table. docs/benchmarks.md has what came of it, and the commands.
 //
 //	table.go        the table of ratios
-//	data.go         data loaded through Flight SQL
+//	data_test.go    data loaded through Flight SQL
 //	*_test.go       a benchmark each
 //	engines.py      other engines on the same files
 package bench
