@@ -25,7 +25,9 @@ func (s *statement) refused(files bool) error {
 			return
 		}
 		name = strings.ToLower(name)
-		if why, ok := refusedFunctions[name]; ok {
+		if withoutBounds(name, node) {
+			err = &Error{Message: "bitstring_agg(x) needs its bounds here: write bitstring_agg(x, low, high), where every x is from low to high"}
+		} else if why, ok := refusedFunctions[name]; ok {
 			err = &Error{Message: fmt.Sprintf("%s() is not supported: %s", name, why)}
 		} else if fileaccess.KindOf(name) == fileaccess.Reader && !files {
 			err = &Error{Message: fileaccess.Off(name).Error()}
@@ -37,6 +39,19 @@ func (s *statement) refused(files bool) error {
 		}
 	}, nil)
 	return err
+}
+
+// aggregatesOfLists call the aggregate that their second argument names.
+var aggregatesOfLists = names{"list_aggregate": true, "list_aggr": true, "array_aggregate": true, "array_aggr": true, "aggregate": true}
+
+// withoutBounds says that a call is a bitstring_agg(x), alone, over a window or over a list. DuckDB takes its bounds from the
+// statistics of tables of its own, which no table here is.
+func withoutBounds(name string, node map[string]any) bool {
+	args, _ := node["children"].([]any)
+	if n := len(args); aggregatesOfLists[name] && (n == 1 || n == 2) { // of l.list_aggregate('sum') the tree has one
+		return strings.EqualFold(constantOf(args[n-1]), "bitstring_agg")
+	}
+	return name == "bitstring_agg" && len(args) < 2
 }
 
 // tableFunctionOf is the name of the function that a node of FROM calls.

@@ -143,7 +143,7 @@ select age(timestamp '2024-03-01', timestamp '2020-01-01'), date_sub('month', d,
 select ((select 1), (select 'a'))
 select cast(sum(k) as integer), cast(avg(v) as decimal(10,3)), sum(k)::double / count(*) from t
 select u, count(*) from t where u in (uuid '00000000-0000-0000-0000-000000000064', uuid '00000000-0000-0000-0000-000000000065') group by u
-select bitstring_agg(g) from t
+select g, bitstring_agg(k, 0, 40) from t group by g
 select '0101'::bit & '0011'::bit, bit_count('111'::bit) from t where id < 2
 select list(distinct g order by g desc)[1:3], list(k order by v nulls last, id)[1:3] from t
 select approx_count_distinct(s), approx_quantile(v, 0.5) is not null, reservoir_quantile(id, 0.5, 100) is not null from t
