@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/seracdb/serac/iceberg/catalog"
+	"github.com/seracdb/serac/iceberg/inspect"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/engine"
@@ -115,16 +117,16 @@ func (st *statement) allTables(ctx context.Context, like *string) ([][]*string, 
 }
 
 func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, error) {
-	c, schema, table, err := st.qualify(name)
-	if err != nil {
-		return nil, err
-	}
-	if c != nil {
+	if c, schema, table, err := st.qualify(name); err == nil && c != nil {
 		return st.describeFormat(ctx, c, schema, table)
 	}
-	t, err := st.table(ctx, name)
+	found, err := st.readable(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	t := found.table
+	if found.metadata != "" {
+		return describeMetadata(t, found.metadata)
 	}
 	partitions := map[int32]string{}
 	for _, f := range t.PartitionFields() {
@@ -140,6 +142,19 @@ func (st *statement) describe(ctx context.Context, name sql.Name) ([][]*string, 
 			row[4] = &f.Doc
 		}
 		out = append(out, row)
+	}
+	return out, nil
+}
+
+// describeMetadata describes a metadata table of a table: it has neither partitions nor comments.
+func describeMetadata(t *catalog.Table, kind string) ([][]*string, error) {
+	columns, err := inspect.Columns(t.Iceberg(), kind)
+	if err != nil {
+		return nil, statementError("%v", err)
+	}
+	out := make([][]*string, len(columns))
+	for i, c := range columns {
+		out[i] = describeColumn(c)
 	}
 	return out, nil
 }

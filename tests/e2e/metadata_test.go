@@ -139,3 +139,55 @@ func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
+
+// TestDescribeMetadataTables: each has the columns that a query of it has, as DuckDB describes that query.
+func TestDescribeMetadataTables(t *testing.T) {
+	cluster := process.Serve(t, t.TempDir())
+	c := cluster.Connect(t)
+	c.Query("CREATE SCHEMA m")
+	c.Query("USE m")
+	c.Query("CREATE TABLE o (id BIGINT, d DATE, st STRUCT(a INT)) PARTITIONED BY (d, bucket(2, id))")
+	c.Query("CREATE TABLE never (i INT)")
+	columns := func(sql string) (out []string) {
+		for _, row := range c.Query(sql).Rows {
+			out = append(out, row[0].String()+" "+strings.NewReplacer(`"`, "").Replace(row[1].String()))
+		}
+		require.NotEmpty(t, out, sql)
+		return out
+	}
+	for _, table := range []string{"o", "never"} {
+		for _, kind := range []string{
+			"snapshots", "history", "refs", "files", "data_files", "delete_files", "entries", "manifests", "partitions", "metadata_log_entries",
+		} {
+			want := columns("DESCRIBE SELECT * FROM " + table + "." + kind)
+			for _, describe := range []string{"DESCRIBE %s.%s", `DESCRIBE "%s$%s"`, `DESC serac.m."%s$%s"`, "SHOW COLUMNS FROM m.%s.%s", `SHOW "%s$%s"`} {
+				require.Equal(t, want, columns(fmt.Sprintf(describe, table, kind)), describe)
+			}
+		}
+	}
+	require.Equal(t, "snapshot_id|BIGINT|NO|NULL|NULL", rowText(c, "DESCRIBE o.snapshots", "snapshot_id"))
+	require.Equal(t, []string{"id BIGINT", "d DATE", "st STRUCT(a INTEGER)"}, columns("DESCRIBE o"))
+	// A table of the very name comes first.
+	c.Query("CREATE SCHEMA o")
+	c.Query("CREATE TABLE o.files (mine INT)")
+	require.Equal(t, []string{"mine INTEGER"}, columns("DESCRIBE o.files"))
+	for _, sql := range []string{`DESCRIBE "gone$files"`, "DESCRIBE gone.files", `DESCRIBE "o$nope"`, "SHOW COLUMNS FROM o.nope", "DESCRIBE other.o.files"} {
+		_, err := c.Run(t.Context(), sql)
+		require.ErrorContains(t, err, "does not exist", sql)
+	}
+	cluster.Stop()
+}
+
+// rowText is the row of a result whose first cell is as given.
+func rowText(c *process.Client, sql, first string) string {
+	for _, row := range c.Query(sql).Rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = cell.String()
+		}
+		if cells[0] == first {
+			return strings.Join(cells, "|")
+		}
+	}
+	return ""
+}
