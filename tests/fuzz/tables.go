@@ -48,15 +48,31 @@ type table struct {
 	// partition is the partitioning of the Iceberg table, if it has one.
 	partition string
 	files     int
+	// deletes says how the Iceberg table's snapshot removes rows: by byPosition, byVector or byValue; "": it does not.
+	deletes string
 }
+
+// How rows are removed.
+const (
+	byPosition = "position deletes"
+	byVector   = "deletion vectors"
+	byValue    = "equality deletes"
+)
+
+// Of a table with deletes every third row was there before in another form, which is deleted, and then came again. What
+// remains are the rows that the table would have without.
+const (
+	rewritten = "r % 3 = 1"
+	kept      = "r % 3 <> 1"
+)
 
 var tables = []table{
 	{name: "small", rows: 9, nulls: 10, files: 1},
 	{name: "nothing", files: 1},
 	{name: "single", rows: 1, nulls: 20, files: 1},
-	{name: "skewed", rows: 60, nulls: 5, skew: 85, files: 3},
-	{name: "nulls", rows: 40, nulls: 60, files: 2},
-	{name: "parts", rows: 50, nulls: 8, files: 2, partition: "i, bucket(3, s)"},
+	{name: "skewed", rows: 60, nulls: 5, skew: 85, files: 3, deletes: byPosition},
+	{name: "nulls", rows: 40, nulls: 60, files: 2, deletes: byValue},
+	{name: "parts", rows: 50, nulls: 8, files: 2, partition: "i, bucket(3, s)", deletes: byVector},
 }
 
 // createSQL makes a table of a name (which may be qualified).
@@ -71,12 +87,32 @@ func (t table) createSQL(name string) string {
 
 // rowsSQL is a SELECT of the table's rows, of one of several files' shares.
 func (t table) rowsSQL(file, files int) string {
+	return t.selectSQL(fmt.Sprintf("r %% %d = %d", files, file))
+}
+
+// olderSQL is a SELECT of what is in a file before the deletes: the rows that stay, and the older forms of those that do not.
+// The latter have the ids of the rows that they will become, and a few of their values.
+func (t table) olderSQL(file, files int) string {
+	share := fmt.Sprintf("r %% %d = %d", files, file)
+	older := t
+	older.name += " before" // another seed
+	return fmt.Sprintf("SELECT * FROM (%s UNION ALL %s) ORDER BY id", t.selectSQL(share+" AND "+kept), older.selectSQL(share+" AND "+rewritten))
+}
+
+// goneSQL is a SELECT of the keys of the older forms: the id, and the value of i, which may be NULL.
+func (t table) goneSQL() string {
+	older := t
+	older.name += " before"
+	return "SELECT id, i FROM (" + older.selectSQL(rewritten) + ") ORDER BY id"
+}
+
+func (t table) selectSQL(where string) string {
 	columns := []string{"r AS id"}
 	for k := range kinds {
 		column := columnNames[k]
 		columns = append(columns, fmt.Sprintf("CASE WHEN hash(r, '%s%s0') %% 100 >= %d THEN %s END AS %s", t.name, column, t.nulls, t.value(kind(k)), column))
 	}
-	return fmt.Sprintf("SELECT %s FROM range(%d) x(r) WHERE r %% %d = %d", strings.Join(columns, ", "), t.rows, files, file)
+	return fmt.Sprintf("SELECT %s FROM range(%d) x(r) WHERE %s", strings.Join(columns, ", "), t.rows, where)
 }
 
 // value is an expression over the row number r.
