@@ -98,7 +98,7 @@ func (r *Result) poll(descriptor *flight.FlightDescriptor, report func(*seracv1.
 			return
 		}
 		p, ok := progressOf(poll.GetInfo())
-		if !ok || p.GetState() != "planning" && p.GetState() != "running" {
+		if !ok || p.GetState() != "planning" && p.GetState() != "queued" && p.GetState() != "running" {
 			return
 		}
 		report(p)

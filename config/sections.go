@@ -37,6 +37,11 @@ type Scheduler struct {
 	// Memory for what has been read of tables' manifests, kept for the statements that follow (about 2 KiB a data file). 0 means
 	// that each statement reads them.
 	ManifestCacheLimit Bytes `toml:"manifest_cache_limit" default:"256MiB"`
+	// Number of statements that execute at the same time; further ones wait, and sessions take turns. 0 means four for each
+	// slot of the executors. Planning, SHOW, SET and DDL do not wait.
+	MaxRunningStatements int `toml:"max_running_statements" default:"0"`
+	// Number of statements that may wait to execute; one more is refused with the error that the scheduler is busy.
+	MaxQueuedStatements int `toml:"max_queued_statements" default:"1000"`
 	// Seconds that running statements have to end once the process is told to stop; after that they are cancelled.
 	DrainTimeoutSecs int `toml:"drain_timeout_secs" default:"20"`
 }

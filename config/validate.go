@@ -115,6 +115,8 @@ func (c *Config) Validate() error {
 		fault("scheduler.inline_metadata_limit", "%s is not from 0 to %s: messages to executors stay small", limit, Bytes(MaxInlineMetadata))
 	}
 	notNegative("scheduler.manifest_cache_limit", int64(c.Scheduler.ManifestCacheLimit))
+	notNegative("scheduler.max_running_statements", int64(c.Scheduler.MaxRunningStatements))
+	notNegative("scheduler.max_queued_statements", int64(c.Scheduler.MaxQueuedStatements))
 	notNegative("scheduler.drain_timeout_secs", int64(c.Scheduler.DrainTimeoutSecs))
 	notNegative("query.timeout_secs", int64(c.Query.TimeoutSecs))
 	if c.Query.TargetTaskSize <= 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/admission"
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/engine"
@@ -42,13 +43,20 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// jobExecution is a query on its way: a job whose result tasks are read through Next.
+// jobExecution is a query on its way: a job whose result tasks are read through Next, or that waits for its place.
 type jobExecution struct {
 	st     *statement
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	schema *arrow.Schema
-	run    *cluster.Run
+	place  *admission.Place
+	// slow takes the place away while Next is not called.
+	slow *time.Timer
+
+	// started is closed when the job has started, or will not: run or failed is set before.
+	started chan struct{}
+	run     *cluster.Run
+	failed  error
 
 	mu    sync.Mutex
 	state engine.State
@@ -57,23 +65,55 @@ type jobExecution struct {
 
 // begin plans under the statement's timeout, which the execution that comes of it takes over.
 func (st *statement) begin(ctx context.Context, plan func(context.Context) (*jobExecution, error)) (engine.Execution, error) {
-	ctx, cancel := st.bounded(ctx)
+	ctx, stop := st.bounded(ctx)
+	ctx, cancelCause := context.WithCancelCause(ctx)
+	cancel := func(cause error) { cancelCause(cause); stop() }
 	e, err := plan(ctx)
 	if err != nil {
 		err = ended(ctx, err)
-		cancel()
+		cancel(nil)
 		return nil, err
 	}
 	e.ctx, e.cancel = ctx, cancel
 	return e, nil
 }
 
+// startQuery starts the job of a query, as soon as there is a place for it.
 func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *planned) (*jobExecution, error) {
-	run, err := st.launch(ctx, p, cluster.WithSchema(bound.Arrow))
+	place, err := st.place()
 	if err != nil {
 		return nil, err
 	}
-	return &jobExecution{st: st, schema: bound.Arrow, run: run, state: engine.Running}, nil
+	e := &jobExecution{st: st, schema: bound.Arrow, place: place, started: make(chan struct{}), state: engine.Queued}
+	e.slow = time.AfterFunc(time.Hour, place.Leave)
+	e.slow.Stop()
+	launch := func() {
+		defer close(e.started)
+		if e.run, e.failed = st.launch(ctx, p, cluster.WithSchema(bound.Arrow)); e.failed != nil {
+			place.Leave()
+			return
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.state = engine.Running
+	}
+	select {
+	case <-place.Admitted():
+		launch()
+		return e, e.failed
+	default:
+	}
+	go func() {
+		select {
+		case <-place.Admitted():
+			launch()
+		case <-ctx.Done():
+			place.Leave()
+			e.failed = context.Cause(ctx)
+			close(e.started)
+		}
+	}()
+	return e, nil
 }
 
 func (e *jobExecution) ID() string            { return e.st.id }
@@ -81,10 +121,20 @@ func (e *jobExecution) IsQuery() bool         { return true }
 func (e *jobExecution) Schema() *arrow.Schema { return e.schema }
 
 func (e *jobExecution) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	select {
+	case <-e.started:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if e.failed != nil {
+		return nil, e.end(ended(e.ctx, e.failed))
+	}
+	e.slow.Stop()
 	batch, err := e.run.Next(ctx)
 	if err != nil {
 		return nil, e.end(ended(e.ctx, err))
 	}
+	e.slow.Reset(fetchPatience)
 	e.mu.Lock()
 	e.rows += batch.NumRows()
 	over := e.st.options.MaxResultRows > 0 && e.rows > e.st.options.MaxResultRows
@@ -100,6 +150,8 @@ func (e *jobExecution) Next(ctx context.Context) (arrow.RecordBatch, error) {
 
 // end records how the execution ended and gives err back.
 func (e *jobExecution) end(err error) error {
+	e.slow.Stop()
+	e.place.Leave()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -120,10 +172,23 @@ func (e *jobExecution) Progress() engine.Progress {
 	e.mu.Lock()
 	state := e.state
 	e.mu.Unlock()
-	return progressOf(state, e.run)
+	return progressOf(state, e.job())
+}
+
+// job is the query's job; nil when it has none yet.
+func (e *jobExecution) job() *cluster.Run {
+	select {
+	case <-e.started:
+		return e.run
+	default:
+		return nil
+	}
 }
 
 func progressOf(state engine.State, run *cluster.Run) engine.Progress {
+	if run == nil {
+		return engine.Progress{State: state}
+	}
 	p := run.Progress()
 	return engine.Progress{
 		State: state, Stages: p.Stages, StagesDone: p.StagesDone, Tasks: p.Tasks, TasksDone: p.TasksDone,
@@ -132,11 +197,20 @@ func progressOf(state engine.State, run *cluster.Run) engine.Progress {
 	}
 }
 
-func (e *jobExecution) Cancel() { e.run.Cancel() }
+// Cancel of a query that waits for its place is its end: the job never starts.
+func (e *jobExecution) Cancel() {
+	if run := e.job(); run != nil {
+		run.Cancel()
+		return
+	}
+	e.cancel(errCancelled)
+}
 
 func (e *jobExecution) Close() {
-	e.run.Cancel()
-	e.cancel()
+	e.Cancel()
+	e.cancel(nil)
+	e.slow.Stop()
+	e.place.Leave()
 }
 
 // taskExecution is a statement that runs in a goroutine of the scheduler and then has a small result: an update's count
@@ -234,9 +308,6 @@ func (e *taskExecution) RowsAffected(ctx context.Context) (int64, error) {
 func (e *taskExecution) Progress() engine.Progress {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.run == nil {
-		return engine.Progress{State: e.state}
-	}
 	return progressOf(e.state, e.run)
 }
 

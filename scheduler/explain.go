@@ -115,6 +115,12 @@ func (x *explanation) analyze(ctx context.Context, e *taskExecution, st *stateme
 		}
 		x.analyzed.rows = n
 	} else {
+		place, err := e.enter(ctx, st)
+		if err != nil {
+			return err
+		}
+		defer place.Leave()
+		start = time.Now()
 		run, err := st.launch(ctx, x.planned, cluster.WithSchema(x.bound.Arrow))
 		if err != nil {
 			return err

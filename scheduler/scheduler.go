@@ -14,6 +14,7 @@ import (
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/admission"
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/engine"
@@ -36,6 +37,9 @@ type Options struct {
 	Formats        *format.Set
 	FormatCatalogs []FormatCatalog
 	Query          QueryOptions
+	// MaxRunning is how many statements execute at once; 0: four for each slot of the executors. MaxQueued is how many may
+	// wait for their turn.
+	MaxRunning, MaxQueued int
 	// CanShuffle says whether values of a type survive a shuffle file exactly; nil: all do.
 	CanShuffle func(plan.Type) bool
 	// Journal notes writes under way; nil: files of a write that a crash cuts off stay.
@@ -47,6 +51,7 @@ type Options struct {
 type Scheduler struct {
 	opts Options
 	log  *slog.Logger
+	gate *admission.Gate
 }
 
 var _ engine.Engine = (*Scheduler)(nil)
@@ -60,7 +65,9 @@ func New(opts Options) *Scheduler {
 	if opts.Formats == nil {
 		opts.Formats = &format.Set{}
 	}
-	return &Scheduler{opts: opts, log: log}
+	s := &Scheduler{opts: opts, log: log}
+	s.gate = s.newGate()
+	return s
 }
 
 // NewSession opens a session in the catalog's default schema.

@@ -202,12 +202,18 @@ const cleanupTimeout = time.Minute
 // runWrite runs a planned write and commits what it wrote, once: the statement's id is the commit's (rule 23). Files that
 // do not get committed are deleted (rule 24).
 func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *preparedWrite) (int64, error) {
+	place, err := e.enter(ctx, st)
+	if err != nil {
+		return 0, err
+	}
+	defer place.Leave()
 	run, err := st.launch(ctx, w.planned, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	if err != nil {
 		return 0, err
 	}
 	e.follow(run)
 	outcome, err := run.Wait(ctx)
+	place.Leave()
 	if outcome == nil && run.Progress().Retries > 0 || outcome != nil && len(outcome.Abandoned) > 0 {
 		// An executor may have been lost between putting a file in place and saying so. Listing a large table's location
 		// takes long, so nothing else is a reason to.

@@ -134,6 +134,7 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 	s.cluster = cluster.New(clusterOptions)
 	s.engine = scheduler.New(scheduler.Options{
 		Catalog: s.catalog, Formats: formats, FormatCatalogs: s.formats, Cluster: s.cluster, Binder: s.binder, Journal: s.journal, Logger: o.Logger,
+		MaxRunning: cfg.Scheduler.MaxRunningStatements, MaxQueued: cfg.Scheduler.MaxQueuedStatements,
 		CanShuffle: func(t plan.Type) bool { _, ok := shuffle.Carrier(t); return ok },
 		Query: scheduler.QueryOptions{
 			Timeout:               time.Duration(cfg.Query.TimeoutSecs) * time.Second,

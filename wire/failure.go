@@ -26,6 +26,7 @@ var (
 	ErrStatement          = errors.New("statement failed")
 	ErrInternal           = errors.New("internal error")
 	ErrHandedBack         = errors.New("task handed back")
+	ErrBusy               = errors.New("busy")
 )
 
 // maxMessage is the longest error text that travels, in bytes. Clients read it from a header of 8 KiB, percent-encoded.
@@ -191,6 +192,7 @@ var sentinels = map[seracv1.FailureKind]error{
 	seracv1.FailureKind_FAILURE_KIND_STATEMENT:           ErrStatement,
 	seracv1.FailureKind_FAILURE_KIND_INTERNAL:            ErrInternal,
 	seracv1.FailureKind_FAILURE_KIND_HANDED_BACK:         ErrHandedBack,
+	seracv1.FailureKind_FAILURE_KIND_BUSY:                ErrBusy,
 }
 
 func sentinel(kind seracv1.FailureKind) error { return sentinels[known(kind)] }
@@ -237,7 +239,8 @@ func kindOfCode(code codes.Code) seracv1.FailureKind {
 func Code(kind seracv1.FailureKind) codes.Code {
 	switch kind {
 	case seracv1.FailureKind_FAILURE_KIND_TRANSPORT, seracv1.FailureKind_FAILURE_KIND_EXECUTOR_LOST,
-		seracv1.FailureKind_FAILURE_KIND_SHUFFLE_FETCH, seracv1.FailureKind_FAILURE_KIND_HANDED_BACK:
+		seracv1.FailureKind_FAILURE_KIND_SHUFFLE_FETCH, seracv1.FailureKind_FAILURE_KIND_HANDED_BACK,
+		seracv1.FailureKind_FAILURE_KIND_BUSY:
 		return codes.Unavailable
 	case seracv1.FailureKind_FAILURE_KIND_RESOURCES_EXHAUSTED:
 		return codes.ResourceExhausted

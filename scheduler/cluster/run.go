@@ -34,7 +34,7 @@ type Run struct {
 	// Guarded by Cluster.mu.
 	m       *job.Machine
 	started time.Time
-	turn    uint64 // when it last launched a task
+	turn    uint64 // when it last launched a task, or began
 	active  int    // attempts launched and not over
 	numbers []job.StageNumbers
 	outputs map[plan.StageID]*stageOutput
@@ -117,6 +117,8 @@ func (c *Cluster) start(r *Run) error {
 	}
 	r.m = m
 	c.runs[r.spec.ID] = r
+	c.turn++
+	r.turn = c.turn // of two jobs that have launched nothing the older one goes first
 	c.emit(JobStarted{Job: r.spec.ID, Stages: len(r.spec.Stages), Tasks: tasks})
 	for _, e := range c.order {
 		c.step(r, job.ExecutorAdded{Executor: e.info.ID})

@@ -48,6 +48,7 @@ type State string
 // The states of an execution.
 const (
 	Planning  State = "planning"
+	Queued    State = "queued" // planned, and waiting for its turn to execute
 	Running   State = "running"
 	Finished  State = "finished"
 	Failed    State = "failed"

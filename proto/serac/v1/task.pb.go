@@ -97,21 +97,24 @@ const (
 	FailureKind_FAILURE_KIND_INTERNAL FailureKind = 8
 	// The executor is draining and hands the task back; this does not count as an attempt.
 	FailureKind_FAILURE_KIND_HANDED_BACK FailureKind = 9
+	// Too many statements wait to be run: the same statement may be sent again later.
+	FailureKind_FAILURE_KIND_BUSY FailureKind = 10
 )
 
 // Enum value maps for FailureKind.
 var (
 	FailureKind_name = map[int32]string{
-		0: "FAILURE_KIND_UNSPECIFIED",
-		1: "FAILURE_KIND_TRANSPORT",
-		2: "FAILURE_KIND_EXECUTOR_LOST",
-		3: "FAILURE_KIND_SHUFFLE_FETCH",
-		4: "FAILURE_KIND_RESOURCES_EXHAUSTED",
-		5: "FAILURE_KIND_CANCELLED",
-		6: "FAILURE_KIND_DEADLINE",
-		7: "FAILURE_KIND_STATEMENT",
-		8: "FAILURE_KIND_INTERNAL",
-		9: "FAILURE_KIND_HANDED_BACK",
+		0:  "FAILURE_KIND_UNSPECIFIED",
+		1:  "FAILURE_KIND_TRANSPORT",
+		2:  "FAILURE_KIND_EXECUTOR_LOST",
+		3:  "FAILURE_KIND_SHUFFLE_FETCH",
+		4:  "FAILURE_KIND_RESOURCES_EXHAUSTED",
+		5:  "FAILURE_KIND_CANCELLED",
+		6:  "FAILURE_KIND_DEADLINE",
+		7:  "FAILURE_KIND_STATEMENT",
+		8:  "FAILURE_KIND_INTERNAL",
+		9:  "FAILURE_KIND_HANDED_BACK",
+		10: "FAILURE_KIND_BUSY",
 	}
 	FailureKind_value = map[string]int32{
 		"FAILURE_KIND_UNSPECIFIED":         0,
@@ -124,6 +127,7 @@ var (
 		"FAILURE_KIND_STATEMENT":           7,
 		"FAILURE_KIND_INTERNAL":            8,
 		"FAILURE_KIND_HANDED_BACK":         9,
+		"FAILURE_KIND_BUSY":                10,
 	}
 )
 
@@ -1509,7 +1513,7 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\x12TASK_STATE_RUNNING\x10\x01\x12\x18\n" +
 	"\x14TASK_STATE_STREAMING\x10\x02\x12\x17\n" +
 	"\x13TASK_STATE_FINISHED\x10\x03\x12\x15\n" +
-	"\x11TASK_STATE_FAILED\x10\x04*\xb9\x02\n" +
+	"\x11TASK_STATE_FAILED\x10\x04*\xd0\x02\n" +
 	"\vFailureKind\x12\x1c\n" +
 	"\x18FAILURE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16FAILURE_KIND_TRANSPORT\x10\x01\x12\x1e\n" +
@@ -1520,7 +1524,9 @@ const file_serac_v1_task_proto_rawDesc = "" +
 	"\x15FAILURE_KIND_DEADLINE\x10\x06\x12\x1a\n" +
 	"\x16FAILURE_KIND_STATEMENT\x10\a\x12\x19\n" +
 	"\x15FAILURE_KIND_INTERNAL\x10\b\x12\x1c\n" +
-	"\x18FAILURE_KIND_HANDED_BACK\x10\tB1Z/github.com/seracdb/serac/proto/serac/v1;seracv1b\x06proto3"
+	"\x18FAILURE_KIND_HANDED_BACK\x10\t\x12\x15\n" +
+	"\x11FAILURE_KIND_BUSY\x10\n" +
+	"B1Z/github.com/seracdb/serac/proto/serac/v1;seracv1b\x06proto3"
 
 var (
 	file_serac_v1_task_proto_rawDescOnce sync.Once
