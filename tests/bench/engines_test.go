@@ -41,11 +41,11 @@ func startEngine(tb testing.TB, python, name, tables string, threads int) *engin
 	out, err := cmd.StdoutPipe()
 	require.NoError(tb, err)
 	require.NoError(tb, cmd.Start())
-	tb.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	tb.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	e := &engine{in: in, out: bufio.NewScanner(out), failed: map[string]string{}}
 	first, ok := e.read()
 	if !ok {
-		fmt.Printf("%s: not installed in %s\n", name, python)
+		fmt.Printf("%s: not at hand (%s, engines.py)\n", name, python)
 		return nil
 	}
 	e.name = name + " " + first.Version
@@ -75,7 +75,7 @@ func (e *engine) run(sql string) {
 }
 
 // BenchmarkEngines compares TPC-H's queries in `serac serve` with DuckDB and with other engines on the same Parquet files:
-// those of DataFusion, Ballista and Spark that the Python named by SERAC_BENCH_PYTHON has.
+// those of DataFusion, Ballista and Spark that the Python named by SERAC_BENCH_PYTHON has, and Trino where engines.py is told of it.
 func BenchmarkEngines(b *testing.B) {
 	python := os.Getenv("SERAC_BENCH_PYTHON")
 	if python == "" {
@@ -103,7 +103,7 @@ func BenchmarkEngines(b *testing.B) {
 	threads := runtime.NumCPU()
 	sides := []side{duckSide(reference.Open(b, catalog, "tpch", threads)), seracSide("serac serve", client)}
 	var engines []*engine
-	for _, name := range []string{"datafusion", "ballista", "spark"} {
+	for _, name := range []string{"datafusion", "ballista", "spark", "trino"} {
 		if e := startEngine(b, python, name, tables, threads); e != nil {
 			engines = append(engines, e)
 			sides = append(sides, side{e.name, e.run})
