@@ -21,7 +21,7 @@ func (j *joining) adaptive() (done *piece, err error) {
 	if err := j.besides(first); err != nil {
 		return nil, err
 	}
-	early := j.worthFinishing(first) && !j.at(first).isSingle()
+	early := j.worthFinishing(first) && (!j.at(first).isSingle() || j.d.spreads(j.n.Children()[first.other()]))
 	var s *sharedStage
 	if early {
 		if s, err = j.finish(first); err != nil {
@@ -72,8 +72,8 @@ func (j *joining) learn(finished side, s *sharedStage, out *Output) *piece {
 	}
 	p := j.d.read(s)
 	if a.Broadcast {
-		s.rows, s.bytes = out.size()
-		p.rows, p.bytes = s.rows, s.bytes
+		s.measured(out)
+		p.rows, p.bytes, p.dropped = s.rows, s.bytes, s.dropped
 		p = p.note("join: a side that was estimated at %s has %s", plan.BytesText(j.at(finished).bytes), plan.BytesText(p.bytes))
 	}
 	if s.partitions > 1 {
@@ -131,7 +131,7 @@ func (j *joining) onKeys(columns []int, s side) bool {
 // join's keys.
 func (j *joining) finish(s side) (*sharedStage, error) {
 	p, keys, partitions := j.at(s), j.keys(s), j.d.options.ShufflePartitions
-	if j.fits(s) && j.mayBroadcast(s) {
+	if j.fits(s) && j.mayBroadcast(s) && j.worthBroadcast(s) {
 		partitions = 1
 	}
 	var summarize []int
@@ -197,7 +197,7 @@ func (d *distributor) measure(s *sharedStage) error {
 	if err != nil {
 		return err
 	}
-	s.rows, s.bytes = out.size()
+	s.measured(out)
 	return nil
 }
 
@@ -236,7 +236,7 @@ func (d *distributor) weight(n plan.Node) float64 {
 		if !ok {
 			return 0
 		}
-		bytes := float64(files.Bytes())
+		bytes := decoded(n, files)
 		if n.Filter != nil {
 			bytes *= selectivity(n.Filter)
 		}

@@ -12,17 +12,34 @@ import (
 func (p *piece) scale(by float64) *piece {
 	p.rows *= by
 	p.bytes *= by
+	p.dropped = 1 - p.kept()*by
 	return p
 }
 
+// kept is the part of the rows that conditions have left.
+func (p *piece) kept() float64 { return 1 - p.dropped }
+
+// all is the rows that there would be without conditions.
+func (p *piece) all() float64 { return p.rows / max(p.kept(), 1e-6) }
+
 // sized recomputes the bytes from the rows and the output's width.
 func (p *piece) sized() *piece {
+	p.bytes = p.rows * rowWidth(p.node.Schema())
+	return p
+}
+
+func rowWidth(s plan.Schema) float64 {
 	var width float64
-	for _, c := range p.node.Schema() {
+	for _, c := range s {
 		width += typeWidth(c.Type)
 	}
-	p.bytes = p.rows * width
-	return p
+	return width
+}
+
+// decoded is the bytes of what a scan reads once it is decoded: what working on it costs. Sorted keys and short lists of
+// values take next to nothing in files.
+func decoded(n plan.Node, files ScanFiles) float64 {
+	return max(float64(files.Bytes()), float64(files.Rows())*rowWidth(n.Schema()))
 }
 
 // typeWidth is the usual size of a value in a shuffle file, in bytes.

@@ -130,7 +130,7 @@ func (j *joining) mayBroadcast(s side) bool {
 // canBroadcast says whether a side may be seen whole by every task and is small enough, or there is no other way for the
 // other side to stay spread.
 func (j *joining) canBroadcast(s side) bool {
-	return j.mayBroadcast(s) && (j.fits(s) || len(j.leftKeys) == 0 || !j.d.canExchange(j.at(s.other()).node.Schema()))
+	return j.mayBroadcast(s) && (j.fits(s) && j.worthBroadcast(s) || len(j.leftKeys) == 0 || !j.d.canExchange(j.at(s.other()).node.Schema()))
 }
 
 // fits says whether a side is small enough to be sent to every task.
@@ -152,7 +152,7 @@ func (j *joining) broadcast(s side) (*piece, error) {
 		small, all = j.d.readBroadcast(small.from)
 		small.notes = notes
 	case replicated:
-		small = &piece{node: node, rows: small.rows, bytes: small.bytes, notes: small.notes}
+		small = &piece{node: node, rows: small.rows, bytes: small.bytes, dropped: small.dropped, notes: small.notes}
 		all, note = whole, "join: small side (about %s) read by every task"
 	default:
 		stage, err := j.d.exchange(small, nil, 1)
@@ -259,21 +259,38 @@ func (j *joining) put(left, right *piece, units []unit, hash []int) *piece {
 		notes: append(slices.Clip(left.notes), right.notes...),
 	}
 	switch j.n.Kind {
-	case plan.LeftSemi, plan.LeftAnti:
-		p.rows = left.rows / 2
-	case plan.RightSemi, plan.RightAnti:
-		p.rows = right.rows / 2
+	case plan.LeftSemi:
+		p.keep(left, min(0.5, right.kept()))
+	case plan.LeftAnti:
+		p.keep(left, 0.5)
+	case plan.RightSemi:
+		p.keep(right, min(0.5, left.kept()))
+	case plan.RightAnti:
+		p.keep(right, 0.5)
 	case plan.Left, plan.Single, plan.Mark:
-		p.rows = left.rows
+		p.keep(left, 1)
 	case plan.Right:
-		p.rows = right.rows
-	case plan.Inner, plan.Full:
+		p.keep(right, 1)
+	case plan.Full:
 		p.rows = max(left.rows, right.rows)
-		if len(j.n.Conds) == 0 {
+	case plan.Inner:
+		switch {
+		case len(j.n.Conds) == 0:
 			p.rows = left.rows * right.rows
+		case left.all() < right.all():
+			p.keep(right, left.kept())
+		default:
+			p.keep(left, right.kept())
 		}
 	}
 	return p.sized()
+}
+
+// keep estimates p at a part of a side's rows. That of an inner join is the part that the other side's conditions have left of
+// it, when the other side has fewer rows without them: most joins are by a key that is unique in the smaller table, and each
+// row of the larger one refers to a row there.
+func (p *piece) keep(of *piece, part float64) {
+	p.rows, p.dropped = of.rows*part, 1-of.kept()*part
 }
 
 // hashableKeys are the equality conditions that rows can be partitioned on: equal values of one type have one hash. A mark

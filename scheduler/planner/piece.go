@@ -19,9 +19,9 @@ type piece struct {
 	// from, if not nil, is the stage that the piece does nothing but read: whoever wants its rows in another way may read it
 	// again.
 	from *sharedStage
-	// rows and bytes estimate the output.
-	rows, bytes float64
-	notes       []string
+	// rows and bytes estimate the output. dropped is the part of the rows that conditions have taken out, by estimate.
+	rows, bytes, dropped float64
+	notes                []string
 }
 
 // A unit assigns to leaves what they read. Leaves it does not name read nothing.
@@ -88,7 +88,7 @@ func (p *piece) isSingle() bool { return len(p.units) == 1 }
 
 // over is the piece with a node put on top that keeps the rows' places.
 func (p *piece) over(n plan.Node) *piece {
-	return &piece{node: n, units: p.units, hash: p.hash, rows: p.rows, bytes: p.bytes, notes: p.notes}
+	return &piece{node: n, units: p.units, hash: p.hash, rows: p.rows, bytes: p.bytes, dropped: p.dropped, notes: p.notes}
 }
 
 func (p *piece) note(format string, args ...any) *piece {
@@ -105,6 +105,7 @@ type sharedStage struct {
 	partitions  int
 	keys        []plan.Expr
 	rows, bytes float64
+	dropped     float64
 	// producers is how many tasks wrote the stage; 0: as many as it has by estimate.
 	producers int
 }
@@ -132,7 +133,7 @@ func (d *distributor) exchangeSummarized(p *piece, keys []plan.Expr, n int, summ
 	}
 	root := &plan.ShuffleWrite{Input: p.node, Keys: keys, Partitions: n, Summarize: summarize}
 	id := d.addStage(p, root)
-	return &sharedStage{stage: id, out: p.node.Schema(), partitions: n, keys: keys, rows: p.rows, bytes: p.bytes}, nil
+	return &sharedStage{stage: id, out: p.node.Schema(), partitions: n, keys: keys, rows: p.rows, bytes: p.bytes, dropped: p.dropped}, nil
 }
 
 // read is a new leaf over a stage's output, a unit per partition.
@@ -142,13 +143,13 @@ func (d *distributor) read(s *sharedStage) *piece {
 	for i := range units {
 		units[i] = unit{leaf.Leaf: {stage: s.stage, partitions: []int32{int32(i)}, bytes: s.bytes / float64(s.partitions)}}
 	}
-	return &piece{node: leaf, units: units, rows: s.rows, bytes: s.bytes}
+	return &piece{node: leaf, units: units, rows: s.rows, bytes: s.bytes, dropped: s.dropped}
 }
 
 // readBroadcast is a piece and a unit that read all of a stage's output wherever they stand.
 func (d *distributor) readBroadcast(s *sharedStage) (*piece, unit) {
 	leaf := d.newRead(s, true)
-	return &piece{node: leaf, rows: s.rows, bytes: s.bytes}, unit{leaf.Leaf: {stage: s.stage, all: true}}
+	return &piece{node: leaf, rows: s.rows, bytes: s.bytes, dropped: s.dropped}, unit{leaf.Leaf: {stage: s.stage, all: true}}
 }
 
 func (d *distributor) newRead(s *sharedStage, broadcast bool) *plan.ShuffleRead {

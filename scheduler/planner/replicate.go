@@ -29,7 +29,7 @@ func (d *distributor) replicated(p *piece) (node plan.Node, all unit, ok bool) {
 		return true
 	})
 	// What comes from a stage goes to every task in any case: the question is only whether to compute on it again there.
-	affordable := scanned+shuffled <= replicateThreshold || plain && scanned == 0 && shuffled <= 2*p.bytes
+	affordable := scanned+shuffled <= replicateThreshold || plain && scanned == 0 && shuffled <= 2*p.bytes || d.cheapToRepeat(p)
 	if !affordable {
 		return nil, nil, false
 	}

@@ -44,6 +44,17 @@ type Output struct {
 
 func (o *Output) size() (rows, bytes float64) { return float64(o.Rows), float64(o.Bytes) }
 
+// measured puts a stage's real size in place of its estimate. The bytes are those of its rows once they are read.
+func (s *sharedStage) measured(out *Output) {
+	all := s.rows / max(1-s.dropped, 1e-6)
+	s.rows, s.bytes = out.size()
+	s.bytes = max(s.bytes, s.rows*rowWidth(s.out))
+	s.dropped = 0
+	if s.rows < all {
+		s.dropped = 1 - s.rows/all
+	}
+}
+
 // KeySummary is what is known of the values of a column.
 type KeySummary struct {
 	Column int

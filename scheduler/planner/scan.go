@@ -12,8 +12,8 @@ func (d *distributor) scan(n *plan.IcebergScan) (*piece, error) {
 	if !ok {
 		return nil, fmt.Errorf("distribute: the files of scan %d of %s were not planned", n.Leaf, n.TableKey)
 	}
-	rows, bytes := float64(files.Rows()), float64(files.Bytes())
-	groups := files.Groups(d.options.TargetTaskSize, d.minGroups(bytes))
+	bytes, size := float64(files.Bytes()), decoded(n, files)
+	groups := files.Groups(d.options.TargetTaskSize, d.minGroups(max(bytes, size/decodedUnits)))
 	var length float64
 	for _, g := range groups {
 		length += groupLength(g)
@@ -22,7 +22,7 @@ func (d *distributor) scan(n *plan.IcebergScan) (*piece, error) {
 	for i, g := range groups {
 		units[i] = unit{n.Leaf: {files: groups[i : i+1], bytes: bytes * groupLength(g) / max(length, 1)}}
 	}
-	p := &piece{node: n, units: units, rows: rows, bytes: bytes}
+	p := &piece{node: n, units: units, rows: float64(files.Rows()), bytes: size}
 	if n.Filter != nil {
 		p.scale(selectivity(n.Filter))
 	}

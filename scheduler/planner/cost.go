@@ -1,0 +1,114 @@
+package planner
+
+import (
+	"github.com/seracdb/serac/plan"
+)
+
+// What work on rows costs, in the time that it takes to read their decoded bytes from a file (measured with DuckDB 1.5). Where a
+// join has the choice, these say what takes less time until its last task has finished.
+const (
+	writeCost = 3 // a shuffle file
+	readCost  = 1 // a shuffle file or a scan's columns
+	buildCost = 2 // a join's hash table
+	probeCost = 1
+	// stageCost is what a stage more takes, in bytes.
+	stageCost = 4 << 20
+)
+
+// parallel is how many tasks can work on units at the same time.
+func (d *distributor) parallel(units int) float64 { return float64(max(1, min(units, d.options.Slots))) }
+
+// sendCost is the time to write a piece to shuffle files; nothing when a stage has written it.
+func (d *distributor) sendCost(p *piece) float64 {
+	if p.from != nil {
+		return 0
+	}
+	return stageCost + writeCost*p.bytes/d.parallel(len(p.units))
+}
+
+// worthBroadcast says whether sending a side to every task takes less time than partitioning both: not so where the other side
+// has few units, which would do all the work, or where every task would build a table of what is hardly the smaller side.
+func (j *joining) worthBroadcast(s side) bool {
+	small, large := j.at(s), j.guess(s.other())
+	if len(j.leftKeys) == 0 || !j.d.canExchange(large.node.Schema()) || !j.d.canExchange(small.node.Schema()) {
+		return true
+	}
+	d := j.d
+	broadcast := (readCost+buildCost)*small.bytes + probeCost*large.bytes/d.parallel(len(large.units))
+	if _, _, replicated := d.replicated(small); !replicated {
+		broadcast += d.sendCost(small)
+	}
+	partitions := d.parallel(d.options.ShufflePartitions)
+	partitioned := ((readCost+buildCost)*small.bytes + (readCost+probeCost)*large.bytes) / partitions
+	if !j.partitionedAs(small, j.keys(s)) {
+		partitioned += stageCost + writeCost*small.bytes/d.parallel(len(small.units))
+	}
+	if !j.partitionedAs(large, j.keys(s.other())) {
+		partitioned += stageCost + writeCost*large.bytes/d.parallel(len(large.units))
+	}
+	return broadcast <= partitioned
+}
+
+// guess is a side; before it is distributed, what it is likely to be.
+func (j *joining) guess(s side) *piece {
+	if p := j.at(s); p != nil {
+		return p
+	}
+	n := j.n.Children()[s]
+	units := 1
+	if j.d.spreads(n) {
+		units = j.d.options.Slots
+	}
+	return &piece{node: n, units: make([]unit, units), bytes: j.d.weight(n)}
+}
+
+// cheapToRepeat says whether every task reading a fragment's tables for itself takes less time than one stage reading them for
+// all: so it is where nothing is left out of what is read.
+func (d *distributor) cheapToRepeat(p *piece) bool {
+	if d.options.BroadcastThreshold < 0 || p.bytes > float64(d.options.BroadcastThreshold) {
+		return false
+	}
+	var read float64
+	whole := true
+	plan.Walk(p.node, func(n plan.Node) bool {
+		switch n := n.(type) {
+		case *plan.IcebergScan:
+			read += decoded(n, d.scans[n.Leaf])
+			whole = whole && n.Filter == nil
+		case *plan.Extension:
+			whole = false // what its rows cost is not known
+		case *plan.Join:
+			whole = whole && n.Kind == plan.Inner && len(n.Conds) > 0
+			read += probeCost / readCost * p.bytes
+		case *plan.Filter, *plan.ShuffleRead:
+			whole = false
+		}
+		return whole
+	})
+	units := d.parallel(len(p.units))
+	return whole && readCost*read <= stageCost+readCost*read/units+writeCost*p.bytes/units+readCost*p.bytes
+}
+
+// spreads says whether a node's rows are likely to be read by several tasks: a guess, before it is distributed.
+func (d *distributor) spreads(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.IcebergScan:
+		p, err := d.scan(n)
+		return err == nil && !p.isSingle()
+	case *plan.Filter:
+		return d.spreads(n.Input)
+	case *plan.Project:
+		return d.spreads(n.Input)
+	case *plan.Join:
+		switch n.Kind {
+		case plan.Inner:
+			return d.spreads(n.Left) || d.spreads(n.Right)
+		case plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
+			return d.spreads(n.Left)
+		case plan.Right, plan.RightSemi, plan.RightAnti:
+			return d.spreads(n.Right)
+		case plan.Full:
+		}
+	}
+	return false
+}
