@@ -114,6 +114,7 @@ func TestAdaptiveRules(t *testing.T) {
 		pruned      map[string]ScanFiles
 		over        func(plan.Node) plan.Node
 		leftOf      func(*tables) plan.Node // in place of a scan
+		filtered    bool                    // the right side is: otherwise every task would read it for itself
 	}{
 		{name: "coalesce", rule: Adaptive{Coalesce: true}, kind: plan.Inner, left: 400, right: 200,
 			outputs: map[plan.StageID]*Output{0: wrote(1, 1, 0, 1, 2, 1, 0, 1), 1: wrote(1, 2, 1, 0, 1, 1, 0, 0)}},
@@ -123,12 +124,12 @@ func TestAdaptiveRules(t *testing.T) {
 			outputs: map[plan.StageID]*Output{0: wrote(1, 0, 1, 0, 0, 0, 0, 1)}},
 		{name: "broadcast-not-allowed", rule: Adaptive{Broadcast: true}, kind: plan.Left, left: 200, right: 400,
 			outputs: map[plan.StageID]*Output{0: wrote(1, 0, 1, 0, 0, 0, 0, 1)}},
-		{name: "no-broadcast", rule: Adaptive{Broadcast: true}, kind: plan.Inner, left: 400, right: 8,
+		{name: "no-broadcast", rule: Adaptive{Broadcast: true}, kind: plan.Inner, left: 400, right: 20, filtered: true,
 			outputs: map[plan.StageID]*Output{0: wrote(900)}},
 		{name: "empty", rule: Adaptive{Empty: true}, kind: plan.Inner, left: 400, right: 200,
 			outputs: map[plan.StageID]*Output{0: wrote(0, 0, 0, 0, 0, 0, 0, 0)},
 			over:    func(n plan.Node) plan.Node { return countStar(n) }},
-		{name: "empty-drops", rule: Adaptive{Empty: true}, kind: plan.Inner, left: 1000, right: 20,
+		{name: "empty-drops", rule: Adaptive{Empty: true}, kind: plan.Inner, left: 1000, right: 50, filtered: true,
 			outputs: map[plan.StageID]*Output{0: wrote(0)},
 			leftOf:  func(ts *tables) plan.Node { return countStar(ts.scan("lines", 4000), col(0)) }},
 		{name: "empty-kept-side", rule: Adaptive{Empty: true}, kind: plan.Left, left: 400, right: 200,
@@ -158,7 +159,11 @@ func TestAdaptiveRules(t *testing.T) {
 				if c.leftOf != nil {
 					in = c.leftOf(ts)
 				}
-				root := plan.Node(equiJoin(c.kind, in, ts.scan(right, c.right)))
+				other := plan.Node(ts.scan(right, c.right))
+				if c.filtered {
+					other = aboveZero(other)
+				}
+				root := plan.Node(equiJoin(c.kind, in, other))
 				if c.over != nil {
 					root = c.over(root)
 				}

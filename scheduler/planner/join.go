@@ -259,13 +259,9 @@ func (j *joining) put(left, right *piece, units []unit, hash []int) *piece {
 		notes: append(slices.Clip(left.notes), right.notes...),
 	}
 	switch j.n.Kind {
-	case plan.LeftSemi:
-		p.keep(left, min(0.5, right.kept()))
-	case plan.LeftAnti:
+	case plan.LeftSemi, plan.LeftAnti:
 		p.keep(left, 0.5)
-	case plan.RightSemi:
-		p.keep(right, min(0.5, left.kept()))
-	case plan.RightAnti:
+	case plan.RightSemi, plan.RightAnti:
 		p.keep(right, 0.5)
 	case plan.Left, plan.Single, plan.Mark:
 		p.keep(left, 1)

@@ -183,9 +183,9 @@ func TestJoinKindsThatMustNotBroadcastTheKeptSide(t *testing.T) {
 	} {
 		var ts tables
 		small, big := ts.scan("small", 10), ts.scan("big", 300)
-		join := equiJoin(c.kind, big, small)
+		join := equiJoin(c.kind, big, aboveZero(small))
 		if c.smallIsLeft {
-			join = equiJoin(c.kind, small, big)
+			join = equiJoin(c.kind, aboveZero(small), big)
 		}
 		stages, err := Distribute(join, ts.scans, Options{Slots: 4})
 		require.NoError(t, err)
@@ -198,6 +198,43 @@ func TestJoinKindsThatMustNotBroadcastTheKeptSide(t *testing.T) {
 		})
 		require.Equal(t, c.broadcast, broadcast, "%s join, small side left: %v", joinKindName(c.kind), c.smallIsLeft)
 	}
+}
+
+// aboveZero is the rows of n whose first column is: a side that is filtered is worth a stage of its own.
+func aboveZero(n plan.Node) plan.Node {
+	return &plan.Filter{Input: n, Cond: &plan.Comparison{
+		Op: plan.Greater, Left: &plan.ColumnRef{Index: 0, Of: n.Schema()[0].Type}, Right: &plan.Constant{Value: int64(0), Of: plan.T(plan.BigInt)},
+	}}
+}
+
+// A side of which nothing is left out is read by every task for itself, where that is less work than a stage that writes it.
+func TestAWholeTableIsReadByEveryTask(t *testing.T) {
+	for _, c := range []struct {
+		small    func(plan.Node) plan.Node
+		mib      int64
+		replicas bool
+	}{
+		{func(n plan.Node) plan.Node { return n }, 10, true},
+		{func(n plan.Node) plan.Node { return n }, 200, false}, // more than may be sent to every task
+		{aboveZero, 10, false},
+	} {
+		var ts tables
+		join := equiJoin(plan.Inner, ts.scan("big", 900), c.small(ts.scan("small", c.mib)))
+		stages, err := Distribute(join, ts.scans, Options{Slots: 4})
+		require.NoError(t, err)
+		checkReads(t, stages)
+		require.Equal(t, c.replicas, len(stages) == 1, "%d MiB:\n%s", c.mib, Explain(stages))
+	}
+}
+
+// A small table in one file group does not take all of a larger one to its only task.
+func TestASmallSideInOneUnitDoesNotDoAllTheWork(t *testing.T) {
+	var ts tables
+	join := equiJoin(plan.Left, ts.scan("customers", 2), aboveZero(ts.scan("orders", 60)))
+	stages, err := Distribute(join, ts.scans, Options{Slots: 4})
+	require.NoError(t, err)
+	checkReads(t, stages)
+	require.Len(t, stages[len(stages)-1].Tasks, 4, Explain(stages))
 }
 
 func TestAggregateReusesThePartitioningOfAJoin(t *testing.T) {
