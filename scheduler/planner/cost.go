@@ -16,7 +16,9 @@ const (
 )
 
 // parallel is how many tasks can work on units at the same time.
-func (d *distributor) parallel(units int) float64 { return float64(max(1, min(units, d.options.Slots))) }
+func (d *distributor) parallel(units int) float64 {
+	return float64(max(1, min(units, d.options.Slots)))
+}
 
 // sendCost is the time to write a piece to shuffle files; nothing when a stage has written it.
 func (d *distributor) sendCost(p *piece) float64 {
