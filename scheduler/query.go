@@ -24,7 +24,7 @@ import (
 // query starts a SELECT: its rows come back through the execution.
 func (st *statement) query(ctx context.Context, text string) (engine.Execution, error) {
 	return st.begin(ctx, func(ctx context.Context) (*jobExecution, error) {
-		bound, err := st.bind(ctx, text)
+		bound, err := st.bindAgain(ctx, text)
 		if err != nil {
 			return nil, err
 		}

@@ -52,6 +52,8 @@ type Scheduler struct {
 	opts Options
 	log  *slog.Logger
 	gate *admission.Gate
+	// bounds are queries that have been bound.
+	bounds boundQueries
 }
 
 var _ engine.Engine = (*Scheduler)(nil)
@@ -65,7 +67,7 @@ func New(opts Options) *Scheduler {
 	if opts.Formats == nil {
 		opts.Formats = &format.Set{}
 	}
-	s := &Scheduler{opts: opts, log: log}
+	s := &Scheduler{opts: opts, log: log, bounds: newBoundQueries()}
 	s.gate = s.newGate()
 	return s
 }
@@ -177,7 +179,7 @@ func (st *statement) start(ctx context.Context) (engine.Execution, error) {
 func (st *statement) shape(ctx context.Context) (isQuery bool, schema *arrow.Schema, err error) {
 	switch p := st.parsed.(type) {
 	case *sql.Query:
-		bound, err := st.bind(ctx, p.Text)
+		bound, err := st.bindAgain(ctx, p.Text)
 		if err != nil {
 			return true, nil, err
 		}

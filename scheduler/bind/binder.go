@@ -151,7 +151,7 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	if err != nil {
 		return nil, err
 	}
-	out := &Bound{Params: b.params, Tables: tables}
+	out := &Bound{Params: b.params, Tables: tables, Refs: distinct(b.nodes), Repeatable: b.repeatable()}
 	if err := b.describe(ctx, out); err != nil {
 		return nil, err
 	}

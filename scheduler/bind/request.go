@@ -138,8 +138,12 @@ type Bound struct {
 	// Whole is the statement as text over its scans, to run in one task. It is nil when the text cannot be rewritten;
 	// then Plan is not nil.
 	Whole *plan.WholeStatement
-	// Tables are the tables that the statement reads, one per distinct reference.
+	// Tables are the tables that the statement reads, one per distinct reference, and Refs the references.
 	Tables []*Table
+	Refs   []Ref
+	// Repeatable says that the same text gives the same Bound while its tables and the request's settings are the same:
+	// nothing of it is of the moment (the clock, the user, time travel) or comes from elsewhere (functions that read files).
+	Repeatable bool
 	// Params is the number of parameters in the text.
 	Params int
 }

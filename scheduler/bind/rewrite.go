@@ -19,6 +19,8 @@ type rewritten struct {
 	tables map[string]*Table // behind the generated names
 	// columns are the column names that the text has, in lower case; nil when it may mean any column of its tables.
 	columns names
+	// momentary says that something was evaluated: the text is of this moment.
+	momentary bool
 }
 
 // mustRewrite says that the text cannot be bound as it stands: DuckDB's views know no time travel, and parameters need
@@ -28,6 +30,16 @@ func (b *binding) mustRewrite() bool {
 		return true
 	}
 	return slices.ContainsFunc(b.nodes, func(n tableNode) bool { return b.unnameable(n.ref) })
+}
+
+// repeatable is Bound.Repeatable.
+func (b *binding) repeatable() bool {
+	if b.changed || b.rewritten == nil || b.rewritten.momentary || len(b.req.Params) > 0 {
+		return false
+	}
+	functions := false
+	visit(b.tree.tree, func(node map[string]any) { functions = functions || node["type"] == "TABLE_FUNCTION" }, nil)
+	return !functions && !slices.ContainsFunc(b.nodes, func(n tableNode) bool { return n.ref.At != nil })
 }
 
 // unnameable says that DuckDB cannot find a stub by the reference as it stands.
@@ -95,6 +107,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 	if err := b.replace(ctx, r.replacements); err != nil {
 		return nil, err
 	}
+	out.momentary = slices.ContainsFunc(r.replacements, func(r *replacement) bool { return r.evaluate })
 	explicitCrossJoins(tree.tree, false)
 	out.columns = namedColumns(tree.tree)
 	if out.sql, err = b.planner.text(ctx, tree); err != nil {

@@ -1,0 +1,76 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/seracdb/serac/scheduler/bind"
+)
+
+// keptBounds and keptBytes bound what is kept of queries that have been bound: how many, and how long their texts may be.
+// A plan takes some ten times the memory of its text.
+const (
+	keptBounds = 256
+	keptBytes  = 16 << 10
+)
+
+// boundQueries keeps queries that have been bound and run whole. Dashboards and drivers send the same text again and again,
+// and binding it takes longer than many of them run. Plans are never changed in place, so statements may share one.
+type boundQueries struct {
+	kept *lru.Cache[string, *bind.Bound]
+}
+
+func newBoundQueries() boundQueries {
+	kept, err := lru.New[string, *bind.Bound](keptBounds)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return boundQueries{kept: kept}
+}
+
+// boundKey is all that a binding depends on beside the tables.
+func (st *statement) boundKey(text string) string {
+	catalogName, schema := st.session.Namespace()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %q %q", text, catalogName, schema)
+	for _, name := range slices.Sorted(maps.Keys(st.settings)) {
+		fmt.Fprintf(&b, " %q %q", name, st.settings[name])
+	}
+	return b.String()
+}
+
+// bindAgain is bind for a query that may have been bound before: what is known of it holds if its tables are what they
+// were, each in the same version.
+func (st *statement) bindAgain(ctx context.Context, text string) (*bind.Bound, error) {
+	if len(text) > keptBytes {
+		return st.bind(ctx, text)
+	}
+	key := st.boundKey(text)
+	if known, ok := st.bounds.kept.Get(key); ok && st.unchanged(ctx, known) {
+		again := *known
+		return &again, nil
+	}
+	bound, err := st.bind(ctx, text)
+	if err == nil && bound.Repeatable && bound.Whole != nil {
+		again := *bound
+		st.bounds.kept.Add(key, &again)
+	}
+	return bound, err
+}
+
+// unchanged resolves the tables of a query, which pins them for the statement, and says whether all are as they were.
+func (st *statement) unchanged(ctx context.Context, known *bind.Bound) bool {
+	for i, ref := range known.Refs {
+		t, err := st.resolve(ctx, ref)
+		if err != nil || !reflect.DeepEqual(t, known.Tables[i]) {
+			return false
+		}
+	}
+	return true
+}
