@@ -6,16 +6,20 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-// AppendFiles appends a group's files to another, with their deletes: files name those by their positions in the group's
-// list, which move. more stays as it is, and shares what is in it.
+// AppendFiles appends a group's files to another, with their deletes and residuals: files name those by their positions in
+// the group's lists, which move. more stays as it is, and shares what is in it.
 func AppendFiles(to, more *seracv1.FileGroup) {
-	offset := int32(len(to.GetDeleteFiles()))
+	deletes, residuals := int32(len(to.GetDeleteFiles())), int32(len(to.GetResiduals()))
 	to.DeleteFiles = append(to.DeleteFiles, more.GetDeleteFiles()...)
+	to.Residuals = append(to.Residuals, more.GetResiduals()...)
 	for _, f := range more.GetFiles() {
-		if offset > 0 && len(f.GetDeletes()) > 0 {
+		if deletes > 0 && len(f.GetDeletes()) > 0 || residuals > 0 && f.GetResidual() != 0 {
 			f = proto.CloneOf(f)
 			for i := range f.Deletes {
-				f.Deletes[i] += offset
+				f.Deletes[i] += deletes
+			}
+			if f.Residual != 0 {
+				f.Residual += residuals
 			}
 		}
 		to.Files = append(to.Files, f)

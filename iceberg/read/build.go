@@ -9,7 +9,6 @@ import (
 
 	"github.com/seracdb/serac/iceberg"
 	"github.com/seracdb/serac/plan"
-	"github.com/seracdb/serac/plan/render"
 )
 
 // reader builds a Query.
@@ -17,7 +16,7 @@ type reader struct {
 	in       Input
 	fields   []iceberg.Field
 	columns  *columns
-	filter   string // SQL over c0..; "" when none
+	filters  *filters
 	equality []*equalitySet
 	query    *Query
 }
@@ -31,22 +30,17 @@ func newReader(in Input) (*reader, error) {
 	if r.columns, err = newColumns(in.Scan.Columns, topLevel(fields)); err != nil {
 		return nil, err
 	}
-	if in.Scan.Filter != nil {
-		names := make([]string, len(r.columns.outputs))
-		for i, out := range r.columns.outputs {
-			names[i] = out.name
-		}
-		if r.filter, err = render.Expr(in.Scan.Filter, names); err != nil {
-			return nil, fmt.Errorf("filter: %w", err)
-		}
+	if r.filters, err = newFilters(in, r.columns.outputs); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
 // class is files that one read_parquet call can read.
 type class struct {
-	files []*dataFile
-	shape *shape
+	files  []*dataFile
+	shape  *shape
+	filter string // SQL over c0..; "" when none
 }
 
 func (r *reader) build(ctx context.Context) error {
@@ -131,12 +125,16 @@ func (r *reader) classes(files []*dataFile) ([]class, error) {
 		if err != nil {
 			return nil, fmt.Errorf("data file %s: %w", f.task.GetPath(), err)
 		}
-		k := fmt.Sprintf("%s|%t|%t", s.signature, len(f.positions) > 0, len(f.equality) > 0)
+		filter, err := r.filters.of(f.task)
+		if err != nil {
+			return nil, err
+		}
+		k := fmt.Sprintf("%s|%t|%t|%s", s.signature, len(f.positions) > 0, len(f.equality) > 0, filter)
 		if !f.whole {
 			k = fmt.Sprintf("range %d", i)
 		}
 		if byKey[k] == nil {
-			byKey[k] = &class{shape: s}
+			byKey[k] = &class{shape: s, filter: filter}
 			order = append(order, k)
 		}
 		byKey[k].files = append(byKey[k].files, f)
@@ -145,7 +143,7 @@ func (r *reader) classes(files []*dataFile) ([]class, error) {
 	for _, k := range order {
 		c := byKey[k]
 		for _, part := range r.byEquality(c.files) {
-			out = append(out, class{files: part, shape: c.shape})
+			out = append(out, class{files: part, shape: c.shape, filter: c.filter})
 		}
 	}
 	return out, nil
@@ -287,8 +285,8 @@ func (r *reader) selectClass(c class) (string, error) {
 	if f := c.files[0]; !f.whole {
 		sql += fmt.Sprintf(" WHERE file_row_number BETWEEN %d AND %d", f.first, f.last-1)
 	}
-	if r.filter != "" {
-		sql = "SELECT * FROM (" + sql + ") WHERE " + r.filter
+	if c.filter != "" {
+		sql = "SELECT * FROM (" + sql + ") WHERE " + c.filter
 	}
 	if len(joins) > 0 {
 		for i, name := range outputs {

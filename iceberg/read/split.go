@@ -52,9 +52,13 @@ func dataFiles(group *seracv1.FileGroup) ([]*dataFile, error) {
 		if f.start == 0 && task.GetLength() == 0 {
 			f.end = task.GetSizeBytes() // no split was given
 		}
-		if before := last[task.GetPath()]; before != nil && before.end == f.start && slices.Equal(before.task.GetDeletes(), task.GetDeletes()) {
+		if before := last[task.GetPath()]; before != nil && before.end == f.start && slices.Equal(before.task.GetDeletes(), task.GetDeletes()) &&
+			before.task.GetResidual() == task.GetResidual() {
 			before.end = f.end
 			continue
+		}
+		if r := task.GetResidual(); r < 0 || int(r) > len(group.GetResiduals()) {
+			return nil, fmt.Errorf("data file %s: residual %d of %d", task.GetPath(), r, len(group.GetResiduals()))
 		}
 		for _, d := range task.GetDeletes() {
 			if d < 0 || int(d) >= len(group.GetDeleteFiles()) {

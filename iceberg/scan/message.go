@@ -9,11 +9,13 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-// groupBuilder writes a group's message; a delete file that applies to several of its files is written once.
+// groupBuilder writes a group's message; a delete file that applies to several of its files is written once, and so is a
+// residual.
 type groupBuilder struct {
-	group   *seracv1.FileGroup
-	files   *Files
-	deletes map[manifest.DeleteKey]int32
+	group     *seracv1.FileGroup
+	files     *Files
+	deletes   map[manifest.DeleteKey]int32
+	residuals map[int32]int32 // of the files', to the group's
 }
 
 // add appends a range of a file. Statistics stay behind: executors do not need them.
@@ -35,6 +37,9 @@ func (b *groupBuilder) add(file int, start, length int64) {
 	if file < len(b.files.constants) {
 		out.Constants = b.files.constants[file]
 	}
+	if file < len(b.files.residual) {
+		out.Residual = b.residual(b.files.residual[file])
+	}
 	for _, d := range task.DeleteFiles {
 		out.Deletes = append(out.Deletes, b.delete(d, seracv1.DeleteFile_CONTENT_POSITION))
 	}
@@ -45,6 +50,20 @@ func (b *groupBuilder) add(file int, start, length int64) {
 		out.Deletes = append(out.Deletes, b.delete(d, seracv1.DeleteFile_CONTENT_EQUALITY))
 	}
 	b.group.Files = append(b.group.Files, out)
+}
+
+// residual is a residual of the files as the group's files name it.
+func (b *groupBuilder) residual(of int32) int32 {
+	if of == 0 {
+		return 0
+	}
+	at, ok := b.residuals[of]
+	if !ok {
+		b.group.Residuals = append(b.group.Residuals, b.files.residuals[of-1])
+		at = int32(len(b.group.Residuals))
+		b.residuals[of] = at
+	}
+	return at
 }
 
 // delete is the position of a delete file in the group's list.

@@ -12,6 +12,7 @@ import (
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/iceberg/manifest"
 	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
 // Files is what a scan reads.
@@ -31,11 +32,15 @@ type Files struct {
 	weights   []int64
 	constants []map[int32][]byte
 	sequences map[manifest.DeleteKey]int64
+	// residuals are those that differ, residual for each task the position of its own plus one, or 0; nil when all are 0.
+	residuals []*seracv1.Residual
+	residual  []int32
 }
 
 // Plan plans the scan of a table at a snapshot (0: the table has none, nothing is read). columns are the scan's output
 // columns and filter a predicate over them, nil for none. Only what is certain to keep every matching row is used of the
-// filter (rule 13), so it must be applied to the rows all the same.
+// filter (rule 13), so it must be applied to the rows all the same; of a file, its residual. Residuals are of this very
+// filter: groups of the files belong to a scan that has it.
 func Plan(ctx context.Context, t *catalog.Table, snapshotID int64, columns []plan.ScanColumn, filter plan.Expr) (*Files, error) {
 	return PlanScan(ctx, t, &plan.IcebergScan{SnapshotID: snapshotID, Columns: columns, Filter: filter})
 }
@@ -72,6 +77,11 @@ func planFiles(ctx context.Context, t *catalog.Table, n *plan.IcebergScan) (*Fil
 			files.TotalFiles, files.PrunedFiles = total, total-len(kept)
 		}
 	}
+	left, err := newResiduals(t.Iceberg().Metadata(), schema, n.Columns, n.Filter)
+	if err != nil {
+		return nil, err
+	}
+	files.residuals, files.residual = left.of(kept)
 	projected := projectedFields(schema, n.Columns)
 	constants := constantFields(t.Iceberg().Metadata(), schema, projected)
 	for i, f := range kept {

@@ -366,17 +366,27 @@ func (k kind) within(s span, value []byte) bool {
 	return true
 }
 
+// among says whether a value is surely one of valuesOf.
+func (k kind) among(value []byte, values [][]byte) bool {
+	if k == uuidKind {
+		return slices.ContainsFunc(values, func(v []byte) bool { return bytes.Equal(value, v) })
+	}
+	if _, ok := k.compare(values[0], value); !ok {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(values, value, func(v, value []byte) int {
+		order, _ := k.compare(v, value)
+		return order
+	})
+	return found
+}
+
 func (c compiler) VisitNotIn(t ice.BoundTerm, set ice.Set[ice.Literal]) test {
 	k, values, ok := valuesOf(t, set)
 	if !ok {
 		return keep
 	}
-	return on(t, func(s span) bool {
-		return !s.exact || !slices.ContainsFunc(values, func(v []byte) bool {
-			order, ok := k.compare(s.lower, v)
-			return ok && order == 0
-		})
-	})
+	return on(t, func(s span) bool { return !s.exact || !k.among(s.lower, values) })
 }
 
 func (compiler) VisitStartsWith(t ice.BoundTerm, lit ice.Literal) test {

@@ -29,7 +29,7 @@ func sendSplit(stream attachStream, m outgoing) error {
 
 // split sends a launch in messages of at most about limit bytes; each is made when its turn has come. The files of one leaf
 // may be spread over several messages, in order; each message's file group is whole in itself: its files point into its own
-// delete files. The fragment goes with the first message. Only a single file with more delete files than that makes a larger
+// delete files and residuals. The fragment goes with the first message. Only a single file with more delete files than that makes a larger
 // message.
 func split(l *seracv1.TaskLaunch, limit int, send func(*seracv1.AttachResponse) error) error {
 	if proto.Size(l) <= limit {
@@ -155,18 +155,22 @@ func (s *splitter) addSplits(leaf int32, all *seracv1.SplitInput) {
 
 func (s *splitter) addGroup(leaf int32, all *seracv1.FileGroup) {
 	var group *seracv1.FileGroup
-	var at map[int32]int32 // position of a delete file in all, to its position in group
+	// Where delete files and residuals of all are in group: by position, and by position plus one.
+	var at, left map[int32]int32
 	open := func() {
-		group, at = &seracv1.FileGroup{}, map[int32]int32{}
+		group, at, left = &seracv1.FileGroup{}, map[int32]int32{}, map[int32]int32{0: 0}
 		s.put(&seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Files{Files: group}})
 	}
-	// cost is what a file adds to the group, with the delete files that are not in it yet.
+	// cost is what a file adds to the group, with the delete files and the residual that are not in it yet.
 	cost := func(f *seracv1.FileScanTask) int {
 		n := proto.Size(f) + perElement
 		for _, d := range f.GetDeletes() {
 			if _, there := at[d]; !there {
 				n += proto.Size(all.GetDeleteFiles()[d]) + perElement
 			}
+		}
+		if _, there := left[f.GetResidual()]; !there {
+			n += proto.Size(all.GetResiduals()[f.GetResidual()-1]) + perElement
 		}
 		return n
 	}
@@ -179,8 +183,14 @@ func (s *splitter) addGroup(leaf int32, all *seracv1.FileGroup) {
 			n = cost(f)
 		}
 		s.room -= n
-		if len(f.GetDeletes()) > 0 {
-			f = proto.Clone(f).(*seracv1.FileScanTask)
+		r := f.GetResidual()
+		if _, there := left[r]; !there {
+			group.Residuals = append(group.Residuals, all.GetResiduals()[r-1])
+			left[r] = int32(len(group.GetResiduals()))
+		}
+		if len(f.GetDeletes()) > 0 || left[r] != r {
+			f = proto.CloneOf(f)
+			f.Residual = left[r]
 		}
 		for i, d := range f.GetDeletes() {
 			if _, there := at[d]; !there {

@@ -157,22 +157,27 @@ func (f *filtering) scan(n *plan.IcebergScan, col int, of plan.Type) plan.Node {
 	if n.Filter != nil {
 		m.Filter = &plan.Conjunction{Args: []plan.Expr{n.Filter, m.Filter}}
 	}
+	conjuncts := len(plan.SplitConjunction(m.Filter))
 	// Pruning only saves work: what cannot be planned again is read as it was planned first.
+	var kept FileScan
 	if files, err := f.d.runtime.Prune(&m); err == nil {
 		f.d.scans[n.Leaf] = files
-		if files, ok := files.(FileScan); ok {
-			f.keep(n.Leaf, files)
-		}
+		kept, _ = files.(FileScan)
 	}
+	f.keep(n.Leaf, kept, conjuncts)
 	return &plan.Filter{Input: &m, Cond: f.keys.condition(column)}
 }
 
-// keep takes out of the units' reads of a leaf all files that are not among the given ones.
-func (f *filtering) keep(leaf plan.LeafID, files FileScan) {
-	wanted := map[string]bool{}
-	for _, g := range files.Groups(f.d.options.TargetTaskSize, 1) {
-		for _, file := range g.Files {
-			wanted[file.Path] = true
+// keep takes out of the units' reads of a leaf all files that are not among the given ones (nil: none), and makes the
+// residuals of the others ones of the leaf's filter as it is now, with so many conjuncts.
+func (f *filtering) keep(leaf plan.LeafID, files FileScan, conjuncts int) {
+	var wanted map[string]bool
+	if files != nil {
+		wanted = map[string]bool{}
+		for _, g := range files.Groups(f.d.options.TargetTaskSize, 1) {
+			for _, file := range g.Files {
+				wanted[file.Path] = true
+			}
 		}
 	}
 	// A group that several units read (a small side that every task reads for itself) stays one group.
@@ -188,7 +193,7 @@ func (f *filtering) keep(leaf plan.LeafID, files FileScan) {
 		groups := make([]*seracv1.FileGroup, len(r.files))
 		for i, g := range r.files {
 			if pruned[g] == nil {
-				pruned[g] = only(g, wanted)
+				pruned[g] = only(g, wanted, conjuncts)
 			}
 			groups[i] = pruned[g]
 			was, is = was+groupLength(g), is+groupLength(pruned[g])
@@ -204,11 +209,23 @@ func (f *filtering) keep(leaf plan.LeafID, files FileScan) {
 	f.units = units
 }
 
-// only is a group's wanted files; the group itself when they all are.
-func only(g *seracv1.FileGroup, wanted map[string]bool) *seracv1.FileGroup {
-	kept := slices.DeleteFunc(slices.Clone(g.Files), func(t *seracv1.FileScanTask) bool { return !wanted[t.Path] })
-	if len(kept) == len(g.Files) {
+// only is a group's wanted files (nil: all) under a filter that has got further conjuncts at its end; the group itself when
+// that changes nothing.
+func only(g *seracv1.FileGroup, wanted map[string]bool, conjuncts int) *seracv1.FileGroup {
+	kept := g.Files
+	if wanted != nil {
+		kept = slices.DeleteFunc(slices.Clone(kept), func(t *seracv1.FileScanTask) bool { return !wanted[t.Path] })
+	}
+	if len(kept) == len(g.Files) && len(g.Residuals) == 0 {
 		return g
 	}
-	return &seracv1.FileGroup{Files: kept, DeleteFiles: g.DeleteFiles}
+	out := &seracv1.FileGroup{Files: kept, DeleteFiles: g.DeleteFiles}
+	for _, r := range g.Residuals {
+		more := &seracv1.Residual{Conjuncts: int32(conjuncts), Remaining: slices.Clone(r.Remaining)}
+		for n := r.Conjuncts; n < more.Conjuncts; n++ {
+			more.Remaining = append(more.Remaining, n)
+		}
+		out.Residuals = append(out.Residuals, more)
+	}
+	return out
 }

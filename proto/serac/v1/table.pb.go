@@ -339,7 +339,8 @@ func (x *DeleteFile) GetReferencedDataFile() string {
 }
 
 // FileScanTask is one data file, or a range of its bytes, to read with the deletes that apply to it. Statistics stay on the
-// scheduler, which has pruned by them. The filter that is left to apply is the scan's, in the fragment, once for all files.
+// scheduler, which has pruned by them. The filter is the scan's, in the fragment, once for all files; a file says what of it
+// is left to apply.
 type FileScanTask struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Path        string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
@@ -356,7 +357,10 @@ type FileScanTask struct {
 	Deletes []int32 `protobuf:"varint,9,rep,packed,name=deletes,proto3" json:"deletes,omitempty"`
 	Format  string  `protobuf:"bytes,10,opt,name=format,proto3" json:"format,omitempty"`
 	// Values of identity partition columns that are missing from the file: field id to Iceberg single-value bytes.
-	Constants     map[int32][]byte `protobuf:"bytes,11,rep,name=constants,proto3" json:"constants,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Constants map[int32][]byte `protobuf:"bytes,11,rep,name=constants,proto3" json:"constants,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What of the scan's filter is left to apply: the position in the group's residuals plus one. 0: all of it. A reader that
+	// applies all of it in any case reads the same rows.
+	Residual      int32 `protobuf:"varint,12,opt,name=residual,proto3" json:"residual,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,18 +472,83 @@ func (x *FileScanTask) GetConstants() map[int32][]byte {
 	return nil
 }
 
+func (x *FileScanTask) GetResidual() int32 {
+	if x != nil {
+		return x.Residual
+	}
+	return 0
+}
+
+// Residual is what is left of a scan's filter once a file's partition values are known (specification, Scan Planning). It
+// names parts of the filter by number: its top-level conjuncts, from 0, in the order in which they stand in it, those of a
+// conjunction within a conjunction in the inner one's place.
+type Residual struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many conjuncts the filter has that this is of. A reader refuses it beside another filter.
+	Conjuncts int32 `protobuf:"varint,1,opt,name=conjuncts,proto3" json:"conjuncts,omitempty"`
+	// The conjuncts that are left, ascending. The others are true of every row of the file.
+	Remaining     []int32 `protobuf:"varint,2,rep,packed,name=remaining,proto3" json:"remaining,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Residual) Reset() {
+	*x = Residual{}
+	mi := &file_serac_v1_table_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Residual) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Residual) ProtoMessage() {}
+
+func (x *Residual) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_table_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Residual.ProtoReflect.Descriptor instead.
+func (*Residual) Descriptor() ([]byte, []int) {
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Residual) GetConjuncts() int32 {
+	if x != nil {
+		return x.Conjuncts
+	}
+	return 0
+}
+
+func (x *Residual) GetRemaining() []int32 {
+	if x != nil {
+		return x.Remaining
+	}
+	return nil
+}
+
 // FileGroup is what one partition of a scan reads.
 type FileGroup struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Files         []*FileScanTask        `protobuf:"bytes,1,rep,name=files,proto3" json:"files,omitempty"`
 	DeleteFiles   []*DeleteFile          `protobuf:"bytes,2,rep,name=delete_files,json=deleteFiles,proto3" json:"delete_files,omitempty"`
+	Residuals     []*Residual            `protobuf:"bytes,3,rep,name=residuals,proto3" json:"residuals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FileGroup) Reset() {
 	*x = FileGroup{}
-	mi := &file_serac_v1_table_proto_msgTypes[4]
+	mi := &file_serac_v1_table_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -491,7 +560,7 @@ func (x *FileGroup) String() string {
 func (*FileGroup) ProtoMessage() {}
 
 func (x *FileGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[4]
+	mi := &file_serac_v1_table_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -504,7 +573,7 @@ func (x *FileGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileGroup.ProtoReflect.Descriptor instead.
 func (*FileGroup) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{4}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *FileGroup) GetFiles() []*FileScanTask {
@@ -517,6 +586,13 @@ func (x *FileGroup) GetFiles() []*FileScanTask {
 func (x *FileGroup) GetDeleteFiles() []*DeleteFile {
 	if x != nil {
 		return x.DeleteFiles
+	}
+	return nil
+}
+
+func (x *FileGroup) GetResiduals() []*Residual {
+	if x != nil {
+		return x.Residuals
 	}
 	return nil
 }
@@ -547,7 +623,7 @@ type DataFile struct {
 
 func (x *DataFile) Reset() {
 	*x = DataFile{}
-	mi := &file_serac_v1_table_proto_msgTypes[5]
+	mi := &file_serac_v1_table_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +635,7 @@ func (x *DataFile) String() string {
 func (*DataFile) ProtoMessage() {}
 
 func (x *DataFile) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[5]
+	mi := &file_serac_v1_table_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +648,7 @@ func (x *DataFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataFile.ProtoReflect.Descriptor instead.
 func (*DataFile) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{5}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DataFile) GetPath() string {
@@ -713,7 +789,7 @@ const file_serac_v1_table_proto_rawDesc = "" +
 	"\x13CONTENT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CONTENT_POSITION\x10\x01\x12\x14\n" +
 	"\x10CONTENT_EQUALITY\x10\x02\x12\x1b\n" +
-	"\x17CONTENT_DELETION_VECTOR\x10\x03\"\xc1\x03\n" +
+	"\x17CONTENT_DELETION_VECTOR\x10\x03\"\xdd\x03\n" +
 	"\fFileScanTask\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -728,14 +804,19 @@ const file_serac_v1_table_proto_rawDesc = "" +
 	"\adeletes\x18\t \x03(\x05R\adeletes\x12\x16\n" +
 	"\x06format\x18\n" +
 	" \x01(\tR\x06format\x12C\n" +
-	"\tconstants\x18\v \x03(\v2%.serac.v1.FileScanTask.ConstantsEntryR\tconstants\x1a<\n" +
+	"\tconstants\x18\v \x03(\v2%.serac.v1.FileScanTask.ConstantsEntryR\tconstants\x12\x1a\n" +
+	"\bresidual\x18\f \x01(\x05R\bresidual\x1a<\n" +
 	"\x0eConstantsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01B\x0f\n" +
-	"\r_first_row_id\"r\n" +
+	"\r_first_row_id\"F\n" +
+	"\bResidual\x12\x1c\n" +
+	"\tconjuncts\x18\x01 \x01(\x05R\tconjuncts\x12\x1c\n" +
+	"\tremaining\x18\x02 \x03(\x05R\tremaining\"\xa4\x01\n" +
 	"\tFileGroup\x12,\n" +
 	"\x05files\x18\x01 \x03(\v2\x16.serac.v1.FileScanTaskR\x05files\x127\n" +
-	"\fdelete_files\x18\x02 \x03(\v2\x14.serac.v1.DeleteFileR\vdeleteFiles\"\xaf\t\n" +
+	"\fdelete_files\x18\x02 \x03(\v2\x14.serac.v1.DeleteFileR\vdeleteFiles\x120\n" +
+	"\tresiduals\x18\x03 \x03(\v2\x12.serac.v1.ResidualR\tresiduals\"\xaf\t\n" +
 	"\bDataFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -788,43 +869,45 @@ func file_serac_v1_table_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_table_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_serac_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_serac_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_serac_v1_table_proto_goTypes = []any{
 	(DeleteFile_Content)(0), // 0: serac.v1.DeleteFile.Content
 	(*Table)(nil),           // 1: serac.v1.Table
 	(*Storage)(nil),         // 2: serac.v1.Storage
 	(*DeleteFile)(nil),      // 3: serac.v1.DeleteFile
 	(*FileScanTask)(nil),    // 4: serac.v1.FileScanTask
-	(*FileGroup)(nil),       // 5: serac.v1.FileGroup
-	(*DataFile)(nil),        // 6: serac.v1.DataFile
-	nil,                     // 7: serac.v1.Storage.PropertiesEntry
-	nil,                     // 8: serac.v1.FileScanTask.ConstantsEntry
-	nil,                     // 9: serac.v1.DataFile.PartitionEntry
-	nil,                     // 10: serac.v1.DataFile.ColumnSizesEntry
-	nil,                     // 11: serac.v1.DataFile.ValueCountsEntry
-	nil,                     // 12: serac.v1.DataFile.NullValueCountsEntry
-	nil,                     // 13: serac.v1.DataFile.NanValueCountsEntry
-	nil,                     // 14: serac.v1.DataFile.LowerBoundsEntry
-	nil,                     // 15: serac.v1.DataFile.UpperBoundsEntry
+	(*Residual)(nil),        // 5: serac.v1.Residual
+	(*FileGroup)(nil),       // 6: serac.v1.FileGroup
+	(*DataFile)(nil),        // 7: serac.v1.DataFile
+	nil,                     // 8: serac.v1.Storage.PropertiesEntry
+	nil,                     // 9: serac.v1.FileScanTask.ConstantsEntry
+	nil,                     // 10: serac.v1.DataFile.PartitionEntry
+	nil,                     // 11: serac.v1.DataFile.ColumnSizesEntry
+	nil,                     // 12: serac.v1.DataFile.ValueCountsEntry
+	nil,                     // 13: serac.v1.DataFile.NullValueCountsEntry
+	nil,                     // 14: serac.v1.DataFile.NanValueCountsEntry
+	nil,                     // 15: serac.v1.DataFile.LowerBoundsEntry
+	nil,                     // 16: serac.v1.DataFile.UpperBoundsEntry
 }
 var file_serac_v1_table_proto_depIdxs = []int32{
-	7,  // 0: serac.v1.Storage.properties:type_name -> serac.v1.Storage.PropertiesEntry
+	8,  // 0: serac.v1.Storage.properties:type_name -> serac.v1.Storage.PropertiesEntry
 	0,  // 1: serac.v1.DeleteFile.content:type_name -> serac.v1.DeleteFile.Content
-	8,  // 2: serac.v1.FileScanTask.constants:type_name -> serac.v1.FileScanTask.ConstantsEntry
+	9,  // 2: serac.v1.FileScanTask.constants:type_name -> serac.v1.FileScanTask.ConstantsEntry
 	4,  // 3: serac.v1.FileGroup.files:type_name -> serac.v1.FileScanTask
 	3,  // 4: serac.v1.FileGroup.delete_files:type_name -> serac.v1.DeleteFile
-	9,  // 5: serac.v1.DataFile.partition:type_name -> serac.v1.DataFile.PartitionEntry
-	10, // 6: serac.v1.DataFile.column_sizes:type_name -> serac.v1.DataFile.ColumnSizesEntry
-	11, // 7: serac.v1.DataFile.value_counts:type_name -> serac.v1.DataFile.ValueCountsEntry
-	12, // 8: serac.v1.DataFile.null_value_counts:type_name -> serac.v1.DataFile.NullValueCountsEntry
-	13, // 9: serac.v1.DataFile.nan_value_counts:type_name -> serac.v1.DataFile.NanValueCountsEntry
-	14, // 10: serac.v1.DataFile.lower_bounds:type_name -> serac.v1.DataFile.LowerBoundsEntry
-	15, // 11: serac.v1.DataFile.upper_bounds:type_name -> serac.v1.DataFile.UpperBoundsEntry
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	5,  // 5: serac.v1.FileGroup.residuals:type_name -> serac.v1.Residual
+	10, // 6: serac.v1.DataFile.partition:type_name -> serac.v1.DataFile.PartitionEntry
+	11, // 7: serac.v1.DataFile.column_sizes:type_name -> serac.v1.DataFile.ColumnSizesEntry
+	12, // 8: serac.v1.DataFile.value_counts:type_name -> serac.v1.DataFile.ValueCountsEntry
+	13, // 9: serac.v1.DataFile.null_value_counts:type_name -> serac.v1.DataFile.NullValueCountsEntry
+	14, // 10: serac.v1.DataFile.nan_value_counts:type_name -> serac.v1.DataFile.NanValueCountsEntry
+	15, // 11: serac.v1.DataFile.lower_bounds:type_name -> serac.v1.DataFile.LowerBoundsEntry
+	16, // 12: serac.v1.DataFile.upper_bounds:type_name -> serac.v1.DataFile.UpperBoundsEntry
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_table_proto_init() }
@@ -839,7 +922,7 @@ func file_serac_v1_table_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_table_proto_rawDesc), len(file_serac_v1_table_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
