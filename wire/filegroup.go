@@ -18,7 +18,10 @@ func AppendFiles(to, more *seracv1.FileGroup) {
 			for i := range f.Deletes {
 				f.Deletes[i] += deletes
 			}
-			if f.Residual != 0 {
+			switch r := f.Residual; {
+			case r < 0 || int(r) > len(more.GetResiduals()):
+				f.Residual = -1 // no reader takes it, nor must it take another group's
+			case r > 0:
 				f.Residual += residuals
 			}
 		}

@@ -153,8 +153,9 @@ func FuzzFileGroup(f *testing.F) {
 	row := int64(7)
 	group := &seracv1.FileGroup{
 		Files: []*seracv1.FileScanTask{
-			{Path: "a", SizeBytes: 10, RecordCount: 1, Deletes: []int32{0, 1}, FirstRowId: &row, Constants: map[int32][]byte{1: {1}}}, {Path: "b"},
+			{Path: "a", SizeBytes: 10, RecordCount: 1, Deletes: []int32{0, 1}, FirstRowId: &row, Constants: map[int32][]byte{1: {1}}}, {Path: "b", Residual: 1},
 		},
+		Residuals:   []*seracv1.Residual{{Conjuncts: 3, Remaining: []int32{0, 2}}},
 		DeleteFiles: []*seracv1.DeleteFile{{Path: "d", Content: seracv1.DeleteFile_CONTENT_POSITION}, {Path: "e", EqualityIds: []int32{1}}},
 	}
 	f.Add(encoded(f, group), encoded(f, group))
@@ -163,7 +164,7 @@ func FuzzFileGroup(f *testing.F) {
 		if proto.Unmarshal(a, to) != nil || proto.Unmarshal(b, more) != nil {
 			return
 		}
-		files, deletes := len(to.GetFiles()), len(to.GetDeleteFiles())
+		files, deletes, residuals := len(to.GetFiles()), len(to.GetDeleteFiles()), len(to.GetResiduals())
 		before := proto.CloneOf(more)
 		start := time.Now()
 		AppendFiles(to, more)
@@ -171,7 +172,11 @@ func FuzzFileGroup(f *testing.F) {
 		require.True(t, proto.Equal(before, more), "what is appended stays as it is")
 		require.Len(t, to.GetFiles(), files+len(more.GetFiles()))
 		require.Len(t, to.GetDeleteFiles(), deletes+len(more.GetDeleteFiles()))
+		require.Len(t, to.GetResiduals(), residuals+len(more.GetResiduals()))
 		for i, file := range more.GetFiles() {
+			if r := file.GetResidual(); r > 0 && int(r) <= len(more.GetResiduals()) {
+				require.Same(t, more.GetResiduals()[r-1], to.GetResiduals()[to.GetFiles()[files+i].GetResidual()-1])
+			}
 			for j, d := range file.GetDeletes() {
 				if d >= 0 && int(d) < len(more.GetDeleteFiles()) {
 					moved := to.GetFiles()[files+i].GetDeletes()[j]

@@ -13,7 +13,8 @@ import (
 func FuzzLeafAssignment(f *testing.F) {
 	files := &seracv1.TaskLaunchPart{Assignments: []*seracv1.LeafAssignment{
 		filesOf(1, &seracv1.FileGroup{
-			Files: []*seracv1.FileScanTask{{Path: "a", Deletes: []int32{0}}}, DeleteFiles: []*seracv1.DeleteFile{{Path: "d"}},
+			Files: []*seracv1.FileScanTask{{Path: "a", Deletes: []int32{0}, Residual: 1}}, DeleteFiles: []*seracv1.DeleteFile{{Path: "d"}},
+			Residuals: []*seracv1.Residual{{Conjuncts: 2, Remaining: []int32{1}}},
 		}),
 		{Leaf: 2, What: &seracv1.LeafAssignment_Shuffle{Shuffle: &seracv1.ShuffleInput{Files: []*seracv1.ShuffleFile{{Partition: 1}}}}},
 		{Leaf: 3, What: &seracv1.LeafAssignment_Constant{Constant: &seracv1.ConstantInput{}}},

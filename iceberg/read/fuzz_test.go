@@ -29,6 +29,11 @@ func FuzzFileGroup(f *testing.F) {
 			{Content: seracv1.DeleteFile_CONTENT_DELETION_VECTOR, Path: "v.puffin", ContentOffset: 4, ContentSizeBytes: 10, ReferencedDataFile: "a.parquet"},
 		}},
 		{Files: []*seracv1.FileScanTask{{Path: "b", Deletes: []int32{-1, 99}}}},
+		{
+			Files:     []*seracv1.FileScanTask{{Path: "c", SizeBytes: 10, Residual: 1}, {Path: "d", SizeBytes: 10, Residual: 2}, {Path: "e", SizeBytes: 10}},
+			Residuals: []*seracv1.Residual{{Conjuncts: 2}, {Conjuncts: 2, Remaining: []int32{1}}},
+		},
+		{Files: []*seracv1.FileScanTask{{Path: "f", Residual: 2}}, Residuals: []*seracv1.Residual{{Conjuncts: 2, Remaining: []int32{0, 0, 7}}}},
 	} {
 		b, err := proto.Marshal(m)
 		require.NoError(f, err)
@@ -40,7 +45,7 @@ func FuzzFileGroup(f *testing.F) {
 	)
 	scan := &plan.IcebergScan{TableKey: "t", SnapshotID: 1, Columns: []plan.ScanColumn{
 		{FieldID: 1, Name: "id", Type: plan.T(plan.BigInt)}, {FieldID: 2, Name: "name", Type: plan.T(plan.Varchar), Nullable: true},
-	}}
+	}, Filter: &plan.Conjunction{Args: []plan.Expr{longAt(0, plan.Greater, 3), longAt(0, plan.Less, 9)}}}
 	errAbsent := errors.New("absent")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {

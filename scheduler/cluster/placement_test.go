@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -144,8 +145,12 @@ func TestSplit(t *testing.T) {
 		if i%3 == 0 {
 			f.Deletes = []int32{int32(i % 50), int32((i + 7) % 50)}
 		}
+		if i > 100 {
+			f.Residual = int32(i % 4) // 0: none
+		}
 		group.Files = append(group.Files, f)
 	}
+	group.Residuals = []*seracv1.Residual{{Conjuncts: 90, Remaining: []int32{1}}, {Conjuncts: 90}, {Conjuncts: 90, Remaining: slices.Repeat([]int32{7}, 80)}}
 	input := &seracv1.ShuffleInput{}
 	for i := range 400 {
 		input.Files = append(input.Files, &seracv1.ShuffleFile{Path: fmt.Sprint("/spill/", i), ExecutorId: "e1"})
@@ -165,16 +170,20 @@ func TestSplit(t *testing.T) {
 	require.True(t, proto.Equal(l.GetId(), first.GetId()))
 	require.Equal(t, l.GetSettings(), first.GetSettings())
 
-	// Put together again: every file once, in order, with its own delete files.
+	// Put together again: every file once, in order, with its own delete files and residual.
 	type file struct {
-		path    string
-		deletes []string
+		path     string
+		deletes  []string
+		residual *seracv1.Residual
 	}
 	read := func(a *seracv1.LeafAssignment) (files []file) {
 		for _, f := range a.GetFiles().GetFiles() {
 			x := file{path: f.GetPath()}
 			for _, d := range f.GetDeletes() {
 				x.deletes = append(x.deletes, a.GetFiles().GetDeleteFiles()[d].GetPath())
+			}
+			if r := f.GetResidual(); r != 0 {
+				x.residual = a.GetFiles().GetResiduals()[r-1]
 			}
 			files = append(files, x)
 		}
