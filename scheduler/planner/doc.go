@@ -24,7 +24,7 @@
 //	single.go     everything else: inputs gathered, the node in one task
 //	write.go      data files, clustered by partition values
 //
-// replicate.go says what every task may read again instead of sending it, align.go how a join follows a partitioning that is
+// cost.go says which way of joining takes less time, replicate.go what every task may read again instead of sending it, align.go how a join follows a partitioning that is
 // there already.
 //
 // An exchange ends a piece as a stage of its own (ShuffleWrite at its root) and starts the next one with a ShuffleRead.

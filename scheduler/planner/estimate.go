@@ -5,7 +5,7 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-// Estimates need only be good enough to tell a small side of a join from a large one. They start from the manifests'
+// Sizes are of decoded rows. Estimates need only be good enough to tell a small side of a join from a large one. They start from the manifests'
 // row counts; DuckDB has already chosen the join order.
 
 // scale multiplies the estimate by a selectivity.

@@ -18,7 +18,7 @@ type Options struct {
 	MaxPartitionsPerTask int
 	// TargetTaskSize is the bytes of table data a scan's unit should have; default 256 MiB.
 	TargetTaskSize int64
-	// BroadcastThreshold is the estimated size in bytes up to which a join's build side is sent to every task; default
+	// BroadcastThreshold is the size in bytes, of decoded rows, up to which a join's build side may be sent to every task; default
 	// 32 MiB; negative never broadcasts where a partitioned join is possible.
 	BroadcastThreshold int64
 	// Adaptive says which decisions go by the real sizes of what earlier stages wrote.
