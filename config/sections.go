@@ -124,8 +124,8 @@ type Query struct {
 	DistributionThreshold Bytes `toml:"distribution_threshold" default:"128MB"`
 	// Compressed bytes that one scan task should read.
 	TargetTaskSize Bytes `toml:"target_task_size" default:"256MB"`
-	// Estimated size up to which one side of a join is sent to every task of the other side instead of shuffling both; 0
-	// means never.
+	// Size of its decoded rows up to which one side of a join may be sent to every task of the other side, where that takes
+	// less than shuffling both; by estimate, or as it turns out. 0 means never.
 	BroadcastThreshold Bytes `toml:"broadcast_threshold" default:"32MB"`
 	// Number of partitions of a shuffle, at most 4096; 0 follows the number of slots.
 	ShufflePartitions int `toml:"shuffle_partitions" default:"0"`
