@@ -57,7 +57,7 @@ func WriteSQL(query string, types []plan.Type, by Partitioning, dir string) (str
 	}
 	options := []string{
 		"FORMAT parquet", "COMPRESSION " + compression, fmt.Sprintf("ROW_GROUP_SIZE %d", rowGroupSize(partitions)),
-		"RETURN_STATS",
+		"RETURN_STATS", "WRITE_BLOOM_FILTER false", // of no use: all of a shuffle file is read (and see iceberg/read, unpushed)
 	}
 	target := filepath.Join(dir, "all.parquet")
 	if partitions > 1 {

@@ -247,7 +247,7 @@ func (r *reader) selectClass(c class) (string, error) {
 	for _, out := range r.columns.outputs {
 		expr := ""
 		if out.source >= 0 {
-			expr = c.shape.exprs[out.source]
+			expr = unpushed(c.shape.exprs[out.source], out.typ)
 		}
 		if out.special != 0 {
 			expr = r.special(out, c.files, expr)
@@ -295,6 +295,16 @@ func (r *reader) selectClass(c class) (string, error) {
 		sql = "SELECT " + strings.Join(outputs, ", ") + " FROM (" + sql + ") p " + strings.Join(joins, " ")
 	}
 	return sql, nil
+}
+
+// unpushed keeps DuckDB from comparing a column of BLOBs with what a Parquet file says of it: DuckDB 1.5 looks a BLOB up in a
+// column's Bloom filter by its text (\x00), not its bytes, and so skips row groups that have it. A plain coalesce would not
+// do: filters of joins are pushed through it.
+func unpushed(expr string, t plan.Type) string {
+	if t.Kind != plan.Blob {
+		return expr
+	}
+	return "(" + expr + " || ''::BLOB)"
 }
 
 func aliased(expr, name string) string {

@@ -387,6 +387,18 @@ func TestBoundsOfLongStringsAndZeros(t *testing.T) {
 	require.Equal(t, []byte{0, 0, 0, 0, 0, 0, 0, 0}, f.UpperBounds[3])
 }
 
+// What has Bloom filters is misread by DuckDB where it looks for a BLOB (1.5).
+func TestNoBloomFilters(t *testing.T) {
+	conn, c := openConn(t), icetest.SQLite(t)
+	tbl := newTable(t, c, "t", []column{{"b", "BLOB", false}, {"s", "VARCHAR", false}}, nil, nil)
+	files := copyRows(t, conn, newWriter(t, tbl), `SELECT '\x00'::BLOB c0, 'a' c1 FROM range(40)`)
+	require.Len(t, files, 1)
+	path := strings.TrimPrefix(files[0].Path, "file://")
+	rows, err := conn.Rows(t.Context(), "SELECT count(bloom_filter_offset), count(*) FROM parquet_metadata('"+path+"')")
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(0), int64(2)}, rows[0])
+}
+
 func TestLargeFilesAreCutAndSplit(t *testing.T) {
 	conn, c := openConn(t), icetest.SQLite(t)
 	tbl := newTable(t, c, "t", []column{{"id", "BIGINT", true}, {"s", "VARCHAR", false}}, nil,

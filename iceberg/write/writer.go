@@ -97,6 +97,9 @@ func (w *Writer) CopySQL(selectSQL, dir string) (string, error) {
 	options := []string{
 		"FORMAT parquet", "RETURN_STATS true", "FIELD_IDS {" + strings.Join(ids, ", ") + "}", "FILENAME_PATTERN 'part-{uuid}'",
 		"COMPRESSION " + w.options.codec,
+		// Iceberg's writers make Bloom filters only of the columns that a table asks for. DuckDB would make them of all that
+		// have dictionaries, and misses BLOBs in them (iceberg/read, unpushed).
+		"WRITE_BLOOM_FILTER false",
 	}
 	if w.options.level != "" {
 		options = append(options, "COMPRESSION_LEVEL "+w.options.level)

@@ -1,0 +1,1 @@
+SELECT t2.c0 AS c0 FROM (SELECT CAST(t1.b AS BLOB) AS c0 FROM skewed AS t1 WHERE (t1.s IS NULL)) AS t2 JOIN skewed AS t3 ON t2.c0 = t3.b

@@ -1,0 +1,1 @@
+WITH ct3 AS (SELECT CAST('\x00'::BLOB AS BLOB) AS c0 FROM (SELECT t1.id AS c0 FROM nulls AS t1) AS t2) SELECT t4.c0 AS c0 FROM ct3 AS t4 JOIN ct3 AS t5 ON t4.c0 = t5.c0
