@@ -88,20 +88,29 @@ func (r *DB) empty(c *catalog.Catalog, schema, name string) {
 // Files are the local paths of a table's data files now.
 func Files(tb testing.TB, c *catalog.Catalog, schema, name string) []string {
 	tb.Helper()
-	ctx := context.Background()
-	t, err := c.LoadTable(ctx, schema, name)
+	files, err := FilesOf(c, schema, name)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return files
+}
+
+// FilesOf is Files for a table that may go away meanwhile.
+func FilesOf(c *catalog.Catalog, schema, name string) ([]string, error) {
+	ctx := context.Background()
+	t, err := c.LoadTable(ctx, schema, name)
+	if err != nil {
+		return nil, err
+	}
 	planned, err := scan.Plan(ctx, t, t.SnapshotID(), t.Columns(), nil)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	var files []string
 	for _, task := range planned.Tasks {
 		files = append(files, strings.TrimPrefix(task.File.FilePath(), "file://"))
 	}
-	return files
+	return files, nil
 }
 
 // Exec runs a statement without a result.
