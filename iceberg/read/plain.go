@@ -62,7 +62,8 @@ func (r *reader) plainExprs(root *schema.GroupNode) (exprs []string, ok bool) {
 	exprs = make([]string, len(r.columns.sources))
 	for i, src := range r.columns.sources {
 		n := byID[src.id]
-		if n == nil || src.field == nil {
+		// Fields inside a column are told by their ids too, which their names and types need not show.
+		if n == nil || src.field == nil || len(src.field.Children) > 0 {
 			return nil, false
 		}
 		if t, ok := fileType(n); !ok || !t.Equal(src.typ) {
