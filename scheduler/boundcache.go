@@ -14,13 +14,12 @@ import (
 )
 
 // keptBounds and keptBytes bound what is kept of queries that have been bound: how many, and how long their texts may be.
-// A plan takes some ten times the memory of its text.
 const (
 	keptBounds = 256
 	keptBytes  = 16 << 10
 )
 
-// boundQueries keeps queries that have been bound and run whole. Dashboards and drivers send the same text again and again,
+// boundQueries keeps queries that have been bound and could run whole, as their text. Dashboards and drivers send the same text again and again,
 // and binding it takes longer than many of them run. Plans are never changed in place, so statements may share one.
 type boundQueries struct {
 	kept *lru.Cache[string, *bind.Bound]

@@ -33,15 +33,7 @@ func (a *attempt) tableFunction(ctx context.Context, n *plan.TableFunction) (str
 			return nil, err
 		}
 		defer conn.Close()
-		rows, err := conn.Rows(ctx, "SELECT file FROM glob("+plan.QuoteString(pattern)+")")
-		if err != nil {
-			return nil, err
-		}
-		files := make([]string, len(rows))
-		for i, row := range rows {
-			files[i], _ = row[0].(string)
-		}
-		return files, nil
+		return conn.Glob(ctx, pattern)
 	})
 	if err != nil {
 		return "", wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, fmt.Errorf("executor: %s(): %w", n.Name, err))

@@ -298,13 +298,13 @@ func (r *reader) selectClass(c class) (string, error) {
 }
 
 // unpushed keeps DuckDB from comparing a column of BLOBs with what a Parquet file says of it: DuckDB 1.5 looks a BLOB up in a
-// column's Bloom filter by its text (\x00), not its bytes, and so skips row groups that have it. A plain coalesce would not
-// do: filters of joins are pushed through it.
+// column's Bloom filter by its text (\x00), not its bytes, and so skips row groups that have it. A coalesce would not do:
+// filters of joins are pushed through it.
 func unpushed(expr string, t plan.Type) string {
 	if t.Kind != plan.Blob {
 		return expr
 	}
-	return "(" + expr + " || ''::BLOB)"
+	return "CASE WHEN " + expr + " IS NULL THEN NULL ELSE " + expr + " END"
 }
 
 func aliased(expr, name string) string {

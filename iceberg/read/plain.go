@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/seracdb/serac/iceberg/object"
@@ -35,7 +36,7 @@ func (r *reader) plain(ctx context.Context, c *class) error {
 			return fmt.Errorf("data file %s: %w", f.task.GetPath(), err)
 		}
 	}
-	if exprs, ok := r.plainExprs(f.footer.Schema.Root()); ok {
+	if exprs, ok := r.plainExprs(f.footer); ok {
 		c.shape = &shape{plain: true, exprs: exprs}
 	}
 	return nil
@@ -43,7 +44,12 @@ func (r *reader) plain(ctx context.Context, c *class) error {
 
 // plainExprs are the sources as SQL over the columns of a file as DuckDB reads it by itself; false where that could differ
 // from what the table's schema says.
-func (r *reader) plainExprs(root *schema.GroupNode) (exprs []string, ok bool) {
+func (r *reader) plainExprs(footer *metadata.FileMetaData) (exprs []string, ok bool) {
+	if footer.KeyValueMetadata().FindValue("geo") != nil {
+		return nil, false // GeoParquet: DuckDB may take columns of bytes for geometries
+	}
+	root := footer.Schema.Root()
+	columns, _ := fileColumns(footer, r.in.NameMapping)
 	byID, names := map[int32]schema.Node{}, map[string]bool{}
 	for i := range root.NumFields() {
 		n := root.Field(i)
@@ -62,8 +68,11 @@ func (r *reader) plainExprs(root *schema.GroupNode) (exprs []string, ok bool) {
 	exprs = make([]string, len(r.columns.sources))
 	for i, src := range r.columns.sources {
 		n := byID[src.id]
-		// Fields inside a column are told by their ids too, which their names and types need not show.
-		if n == nil || src.field == nil || len(src.field.Children) > 0 {
+		if n == nil || src.field == nil {
+			return nil, false
+		}
+		// Names and types do not show that a field inside has been dropped and another one has its name.
+		if len(src.field.Children) > 0 && !plainNames(src.field.Children, find(columns, src.id)) {
 			return nil, false
 		}
 		if t, ok := fileType(n); !ok || !t.Equal(src.typ) {

@@ -2,6 +2,8 @@ package read
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	ice "github.com/apache/iceberg-go"
@@ -52,4 +54,29 @@ func TestOneFileIsReadByItself(t *testing.T) {
 		u.UpdateColumn([]string{"n"}, table.ColumnUpdate{FieldType: ice.Optional[ice.Type]{Val: p.Int64, Valid: true}})
 	})
 	w.check(t, other)
+}
+
+// Fields inside a column are told by their ids: one that has the name and the type of one that was dropped is another.
+func TestNestedFieldsOfOneFile(t *testing.T) {
+	w := newWorld(t)
+	p := ice.PrimitiveTypes
+	inner := &ice.StructType{FieldList: []ice.NestedField{field(10, "a", p.Int64, false), field(11, "b", p.Int64, false)}}
+	tbl := w.create(t, ice.NewSchema(0, field(1, "id", p.Int64, true), field(2, "s", inner, false),
+		field(3, "l", &ice.ListType{ElementID: 20, Element: &ice.StructType{FieldList: []ice.NestedField{field(21, "a", p.Int64, false), field(22, "b", p.Int64, false)}}}, false)),
+		properties("2"))
+	tbl = appendRows(t, tbl, `[{"id":1,"s":{"a":5,"b":6},"l":[{"a":7,"b":8}]}]`)
+	plain := func() bool {
+		q, err := SQL(context.Background(), w.input(t, tbl, scanOf(t, tbl), group(t, tbl)))
+		require.NoError(t, err)
+		return !strings.Contains(q.SQL, "schema")
+	}
+	require.True(t, plain())
+	require.Equal(t, []string{"[1 map[a:5 b:6] [map[a:7 b:8]]]"}, w.check(t, tbl))
+	for _, of := range [][]string{{"s"}, {"l", "element"}} {
+		b := append(slices.Clone(of), "b")
+		tbl = evolve(t, tbl, func(u *table.UpdateSchema) { u.DeleteColumn(b) })
+		tbl = evolve(t, tbl, func(u *table.UpdateSchema) { u.AddColumn(b, p.Int64, "", false, nil) })
+	}
+	require.False(t, plain())
+	require.Equal(t, []string{"[1 map[a:5 b:<nil>] [map[a:7 b:<nil>]]]"}, w.check(t, tbl))
 }

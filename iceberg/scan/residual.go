@@ -50,16 +50,16 @@ func newResiduals(meta table.Metadata, schema *ice.Schema, columns []plan.ScanCo
 	if len(c.partitioned) == 0 {
 		return nil, nil
 	}
-	any := false
+	useful := false
 	for i, conjunct := range plan.SplitConjunction(filter) {
 		is, err := c.of(conjunct, false)
 		if err != nil {
 			return nil, fmt.Errorf("conjunct %d of the filter: %w", i, err)
 		}
 		r.conjuncts = append(r.conjuncts, is)
-		any = any || is != nil
+		useful = useful || is != nil
 	}
-	if !any {
+	if !useful {
 		return nil, nil
 	}
 	return r, nil

@@ -104,6 +104,19 @@ func (c *Conn) Rows(ctx context.Context, sql string) ([][]any, error) {
 	return stream.rows()
 }
 
+// Glob is the files that a pattern of DuckDB's matches, as far as the connection may look.
+func (c *Conn) Glob(ctx context.Context, pattern string) ([]string, error) {
+	rows, err := c.Rows(ctx, "SELECT file FROM glob("+quote(pattern)+")")
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, len(rows))
+	for i, row := range rows {
+		files[i], _ = row[0].(string)
+	}
+	return files, nil
+}
+
 // Column is a column of a statement's result.
 type Column struct {
 	Name string

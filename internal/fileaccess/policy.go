@@ -109,8 +109,8 @@ func schemeOf(text string) string {
 }
 
 // Check gives the path that a reader may be called with for one that a statement names: the same file, as a clean absolute
-// path, and the files that it stands for. expand gives the files that a path with glob characters matches; with every symbolic link resolved, each of them
-// must lie below a prefix, as must a file that is named.
+// path, and the files that it stands for. expand gives the files that a path with glob characters matches; with every
+// symbolic link resolved, each of them must lie below a prefix, as must a file that is named.
 func (p Policy) Check(path string, expand func(pattern string) ([]string, error)) (clean string, files []string, err error) {
 	clean, err = localPath(path)
 	if err != nil {

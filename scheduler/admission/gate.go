@@ -47,6 +47,7 @@ type Place struct {
 func (g *Gate) Ask(session string) (*Place, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.serve() // there may be more places than before
 	p := &Place{g: g, session: session, admitted: make(chan struct{})}
 	if g.waiting == 0 && g.free() {
 		g.admit(p)
@@ -63,7 +64,6 @@ func (g *Gate) Ask(session string) (*Place, error) {
 	}
 	l.places = append(l.places, p)
 	g.waiting++
-	g.serve() // there are more places than before, perhaps
 	return p, nil
 }
 

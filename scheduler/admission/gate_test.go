@@ -134,3 +134,16 @@ func TestManyAtOnce(t *testing.T) {
 	require.Zero(t, g.Waiting())
 	require.Empty(t, g.lines)
 }
+
+// Places that have been added since are given away before anybody is told that the queue is full.
+func TestMorePlacesThanBefore(t *testing.T) {
+	limit := 1
+	g := New(func() int { return limit }, 1)
+	require.True(t, has(ask(t, g, "a")))
+	waits := ask(t, g, "b")
+	_, err := g.Ask("c")
+	require.ErrorIs(t, err, ErrFull)
+	limit = 3
+	require.True(t, has(ask(t, g, "c")))
+	require.True(t, has(waits))
+}

@@ -120,11 +120,15 @@ func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables 
 	if err := p.begin(ctx, req); err != nil {
 		return nil, nil, err
 	}
-	if err := b.texts(ctx); err != nil {
-		return nil, nil, err
-	}
-	if err := tree.refused(p.files.On()); err != nil {
-		return nil, nil, err
+	// The text of query() is computed, so nothing that is refused may be in it; and nothing may come of it.
+	for _, step := range []func() error{
+		func() error { return tree.refused(p.files.On()) },
+		func() error { return b.texts(ctx) },
+		func() error { return tree.refused(p.files.On()) },
+	} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := b.readers(ctx); err != nil {
 		return nil, nil, err

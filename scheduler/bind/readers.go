@@ -72,6 +72,10 @@ func (b *binding) namedFile(ctx context.Context, ref Ref, missing error) (*Table
 		return nil, &Error{Message: fmt.Sprintf("%v; as a file: %v", missing, fileaccess.Off(function))}
 	}
 	t, err := b.call(ctx, function, []*plan.Constant{{Value: path, Of: plan.T(plan.Varchar)}}, nil)
+	var fault *Error
+	if errors.As(err, &fault) {
+		return nil, &Error{Message: fmt.Sprintf("%v; as a file: %v", missing, fault)}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -207,18 +211,7 @@ func (b *binding) call(ctx context.Context, function string, args []*plan.Consta
 
 // paths checks the path, or the list of them, that a call names. It gives the paths to read, and the files behind them.
 func (b *binding) paths(ctx context.Context, c *plan.Constant) (*plan.Constant, []string, error) {
-	expand := func(pattern string) ([]string, error) {
-		rows, err := b.conn.Rows(ctx, "SELECT file FROM glob("+plan.QuoteString(pattern)+")")
-		if err != nil {
-			return nil, err
-		}
-		files := make([]string, len(rows))
-		for i, row := range rows {
-			files[i], _ = row[0].(string)
-		}
-		return files, nil
-	}
-	value, files, err := b.files.CheckValue(c.Value, expand)
+	value, files, err := b.files.CheckValue(c.Value, func(pattern string) ([]string, error) { return b.conn.Glob(ctx, pattern) })
 	return &plan.Constant{Value: value, Of: c.Of}, files, err
 }
 

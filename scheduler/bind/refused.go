@@ -34,8 +34,16 @@ func (s *statement) refused(files bool) error {
 		}
 	}, nil)
 	visit(s.tree, func(node map[string]any) {
-		if name, ok := tableFunctionOf(node); ok && fileaccess.KindOf(name) == fileaccess.Refused && err == nil {
+		name, ok := tableFunctionOf(node)
+		if !ok || err != nil {
+			return
+		}
+		switch fileaccess.KindOf(name) {
+		case fileaccess.Refused:
 			err = &Error{Message: fmt.Sprintf("%s() is not supported: %s", name, fileaccess.Why(name))}
+		case fileaccess.Unknown:
+			err = &Error{Message: fmt.Sprintf("there is no table function %s()", name)}
+		case fileaccess.Plain, fileaccess.Reader:
 		}
 	}, nil)
 	return err

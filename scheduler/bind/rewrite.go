@@ -39,7 +39,7 @@ func (b *binding) repeatable() bool {
 	}
 	functions := false
 	visit(b.tree.tree, func(node map[string]any) { functions = functions || node["type"] == "TABLE_FUNCTION" }, nil)
-	return !functions && !slices.ContainsFunc(b.nodes, func(n tableNode) bool { return n.ref.At != nil })
+	return !functions && !slices.ContainsFunc(b.nodes, func(n tableNode) bool { return n.ref.At != nil || b.tables[n.ref.key()].Call != nil })
 }
 
 // unnameable says that DuckDB cannot find a stub by the reference as it stands.

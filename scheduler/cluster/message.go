@@ -29,8 +29,8 @@ func sendSplit(stream attachStream, m outgoing) error {
 
 // split sends a launch in messages of at most about limit bytes; each is made when its turn has come. The files of one leaf
 // may be spread over several messages, in order; each message's file group is whole in itself: its files point into its own
-// delete files and residuals. The fragment goes with the first message. Only a single file with more delete files than that makes a larger
-// message.
+// delete files and residuals. The fragment goes with the first message. Only a single file with more delete files than that
+// makes a larger message.
 func split(l *seracv1.TaskLaunch, limit int, send func(*seracv1.AttachResponse) error) error {
 	if proto.Size(l) <= limit {
 		return send(launchMessage(l))

@@ -4,8 +4,8 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
-// What work on rows costs, in the time that it takes to read their decoded bytes from a file (measured with DuckDB 1.5). Where a
-// join has the choice, these say what takes less time until its last task has finished.
+// What work on rows costs, in the time that it takes to read their decoded bytes from a file. Where a join has the choice,
+// these say what takes less time until its last task has finished.
 const (
 	writeCost = 3 // a shuffle file
 	readCost  = 1 // a shuffle file or a scan's columns
@@ -25,6 +25,11 @@ func (d *distributor) sendCost(p *piece) float64 {
 	if p.from != nil {
 		return 0
 	}
+	return d.exchangeCost(p)
+}
+
+// exchangeCost is the time of a stage that writes a piece to shuffle files.
+func (d *distributor) exchangeCost(p *piece) float64 {
 	return stageCost + writeCost*p.bytes/d.parallel(len(p.units))
 }
 
@@ -43,10 +48,10 @@ func (j *joining) worthBroadcast(s side) bool {
 	partitions := d.parallel(d.options.ShufflePartitions)
 	partitioned := ((readCost+buildCost)*small.bytes + (readCost+probeCost)*large.bytes) / partitions
 	if !j.partitionedAs(small, j.keys(s)) {
-		partitioned += stageCost + writeCost*small.bytes/d.parallel(len(small.units))
+		partitioned += d.exchangeCost(small)
 	}
 	if !j.partitionedAs(large, j.keys(s.other())) {
-		partitioned += stageCost + writeCost*large.bytes/d.parallel(len(large.units))
+		partitioned += d.exchangeCost(large)
 	}
 	return broadcast <= partitioned
 }
@@ -70,25 +75,24 @@ func (d *distributor) cheapToRepeat(p *piece) bool {
 	if d.options.BroadcastThreshold < 0 || p.bytes > float64(d.options.BroadcastThreshold) {
 		return false
 	}
-	var read float64
+	var work float64
 	whole := true
 	plan.Walk(p.node, func(n plan.Node) bool {
 		switch n := n.(type) {
 		case *plan.IcebergScan:
-			read += decoded(n, d.scans[n.Leaf])
+			work += readCost * decoded(n, d.scans[n.Leaf])
 			whole = whole && n.Filter == nil
 		case *plan.Extension:
 			whole = false // what its rows cost is not known
 		case *plan.Join:
 			whole = whole && n.Kind == plan.Inner && len(n.Conds) > 0
-			read += probeCost / readCost * p.bytes
+			work += probeCost * p.bytes
 		case *plan.Filter, *plan.ShuffleRead:
 			whole = false
 		}
 		return whole
 	})
-	units := d.parallel(len(p.units))
-	return whole && readCost*read <= stageCost+readCost*read/units+writeCost*p.bytes/units+readCost*p.bytes
+	return whole && work <= work/d.parallel(len(p.units))+d.exchangeCost(p)+readCost*p.bytes
 }
 
 // spreads says whether a node's rows are likely to be read by several tasks: a guess, before it is distributed.

@@ -24,8 +24,8 @@
 //	single.go     everything else: inputs gathered, the node in one task
 //	write.go      data files, clustered by partition values
 //
-// cost.go says which way of joining takes less time, replicate.go what every task may read again instead of sending it, align.go how a join follows a partitioning that is
-// there already.
+// cost.go says which way of joining takes less time, replicate.go what every task may read again instead of sending it,
+// align.go how a join follows a partitioning that is there already.
 //
 // An exchange ends a piece as a stage of its own (ShuffleWrite at its root) and starts the next one with a ShuffleRead.
 // Exchanges are all that distribution adds: they never change what a node means (docs/architecture.md, invariant 1).

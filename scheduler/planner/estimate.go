@@ -5,8 +5,8 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-// Sizes are of decoded rows. Estimates need only be good enough to tell a small side of a join from a large one. They start from the manifests'
-// row counts; DuckDB has already chosen the join order.
+// Sizes are of decoded rows. Estimates need only be good enough to tell a small side of a join from a large one. They start
+// from the manifests' row counts; DuckDB has already chosen the join order.
 
 // scale multiplies the estimate by a selectivity.
 func (p *piece) scale(by float64) *piece {
