@@ -152,7 +152,8 @@ func TestSchedulerKilled(t *testing.T) {
 // TestServeStopsInTime stops `serac serve` under clients: one that reads, one that does not, statements that run.
 func TestServeStopsInTime(t *testing.T) {
 	dataDir := t.TempDir()
-	cluster := process.Serve(t, dataDir, "SERAC_SCHEDULER__DRAIN_TIMEOUT_SECS=2")
+	// Each of the three statements below has a slot: none must wait until another one's long task is over.
+	cluster := process.Serve(t, dataDir, "SERAC_SCHEDULER__DRAIN_TIMEOUT_SECS=2", "SERAC_EXECUTOR__SLOTS=3")
 	client := cluster.Connect(t)
 	fillBig(client)
 	ctx, cancel := context.WithCancel(context.Background())
