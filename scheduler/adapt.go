@@ -25,7 +25,7 @@ func (st *statement) launch(ctx context.Context, p *planned, options ...cluster.
 	run := st.opts.Cluster.Run(ctx, job.Spec{ID: st.id, Open: true}, options...)
 	r := &stageRunner{st: st, ctx: ctx, run: run, outputs: map[plan.StageID]*planner.Output{}}
 	p.adapting = make(chan struct{})
-	go func() {
+	st.goroutines.Go(func() {
 		defer close(p.adapting)
 		stages, err := planner.Adapt(p.root, p.scans, st.plannerOptions(), r)
 		if err == nil {
@@ -34,7 +34,7 @@ func (st *statement) launch(ctx context.Context, p *planned, options ...cluster.
 		if err != nil {
 			run.Fail(err) // which changes nothing when it is the job that has failed
 		}
-	}()
+	})
 	return run, nil
 }
 

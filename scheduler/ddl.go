@@ -43,7 +43,11 @@ func (st *statement) runDDL(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = st.createTable(ctx, p.Name, columns, p.TableOptions)
+		request, err := st.createRequest(p.Name, columns, p.TableOptions)
+		if err != nil {
+			return err
+		}
+		_, err = c.CreateTable(ctx, request)
 		if p.IfNotExists && errors.Is(err, catalog.ErrTableExists) {
 			return nil
 		}
@@ -119,18 +123,18 @@ func (st *statement) ownSchema(name sql.Name) (string, error) {
 	return schema, nil
 }
 
-// createTable makes an empty table.
-func (st *statement) createTable(ctx context.Context, name sql.Name, columns []iceberg.ColumnDef, o sql.TableOptions) (*catalog.Table, error) {
+// createRequest is what the catalog is asked for a new table.
+func (st *statement) createRequest(name sql.Name, columns []iceberg.ColumnDef, o sql.TableOptions) (r catalog.CreateRequest, err error) {
 	c, ns, table, err := st.qualify(name)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	if c != nil {
-		return nil, c.readOnly("table " + name.String())
+		return r, c.readOnly("table " + name.String())
 	}
 	schema, err := iceberg.NewSchema(columns)
 	if err != nil {
-		return nil, statementError("create table %s: %w", name, err)
+		return r, statementError("create table %s: %w", name, err)
 	}
 	var spec *ice.PartitionSpec
 	if len(o.PartitionedBy) > 0 {
@@ -142,7 +146,7 @@ func (st *statement) createTable(ctx context.Context, name sql.Name, columns []i
 			}
 		}
 		if spec, err = iceberg.NewPartitionSpec(schema, terms); err != nil {
-			return nil, statementError("create table %s: %w", name, err)
+			return r, statementError("create table %s: %w", name, err)
 		}
 	}
 	properties := maps.Clone(o.Properties)
@@ -152,9 +156,9 @@ func (st *statement) createTable(ctx context.Context, name sql.Name, columns []i
 		}
 		properties["comment"] = o.Comment
 	}
-	return st.opts.Catalog.CreateTable(ctx, catalog.CreateRequest{
+	return catalog.CreateRequest{
 		Namespace: ns, Name: table, Schema: schema, PartitionSpec: spec, Properties: properties, Location: o.Location,
-	})
+	}, nil
 }
 
 // ddlColumns are the columns of a CREATE TABLE in terms of the plan's types.

@@ -103,7 +103,7 @@ func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *plann
 		return e, e.failed
 	default:
 	}
-	go func() {
+	st.goroutines.Go(func() {
 		select {
 		case <-place.Admitted():
 			launch()
@@ -112,7 +112,7 @@ func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *plann
 			e.failed = context.Cause(ctx)
 			close(e.started)
 		}
-	}()
+	})
 	return e, nil
 }
 
@@ -242,7 +242,7 @@ func (st *statement) background(ctx context.Context, isQuery bool, schema *arrow
 	ctx, stop := st.bounded(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	e := &taskExecution{id: st.id, isQuery: isQuery, schema: schema, cancel: cancel, done: make(chan struct{}), state: engine.Running}
-	go func() {
+	st.goroutines.Go(func() {
 		defer stop()
 		defer cancel(nil)
 		result, count, err := work(ctx, e)
@@ -262,7 +262,7 @@ func (st *statement) background(ctx context.Context, isQuery bool, schema *arrow
 		}
 		e.mu.Unlock()
 		close(e.done)
-	}()
+	})
 	return e
 }
 

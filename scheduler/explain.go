@@ -27,6 +27,11 @@ func (st *statement) explain(ctx context.Context, p *sql.Explain) (engine.Execut
 		return st.explainSubstrait(ctx, p)
 	}
 	return st.background(ctx, true, explainSchema, func(ctx context.Context, e *taskExecution) (rows, int64, error) {
+		if p.Analyze {
+			if err := st.room(); err != nil {
+				return nil, 0, err
+			}
+		}
 		x, err := st.explained(ctx, p.Statement)
 		if err != nil {
 			return nil, 0, err
@@ -106,21 +111,18 @@ func (st *statement) explained(ctx context.Context, of sql.Statement) (*explanat
 }
 
 func (x *explanation) analyze(ctx context.Context, e *taskExecution, st *statement) error {
+	place, err := e.enter(ctx, st)
+	if err != nil {
+		return err
+	}
+	defer place.Leave()
 	start := time.Now()
 	x.analyzed = &analysis{}
 	if x.write != nil {
-		n, err := st.runWrite(ctx, e, x.write)
-		if err != nil {
+		if x.analyzed.rows, err = st.runInsert(ctx, e, place, x.write); err != nil {
 			return err
 		}
-		x.analyzed.rows = n
 	} else {
-		place, err := e.enter(ctx, st)
-		if err != nil {
-			return err
-		}
-		defer place.Leave()
-		start = time.Now()
 		run, err := st.launch(ctx, x.planned, cluster.WithSchema(x.bound.Arrow))
 		if err != nil {
 			return err

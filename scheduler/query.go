@@ -24,6 +24,9 @@ import (
 // query starts a SELECT: its rows come back through the execution.
 func (st *statement) query(ctx context.Context, text string) (engine.Execution, error) {
 	return st.begin(ctx, func(ctx context.Context) (*jobExecution, error) {
+		if err := st.room(); err != nil {
+			return nil, err
+		}
 		bound, err := st.bindAgain(ctx, text)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
@@ -52,6 +53,8 @@ type Scheduler struct {
 	opts Options
 	log  *slog.Logger
 	gate *admission.Gate
+	// goroutines are those of the statements.
+	goroutines sync.WaitGroup
 	// bounds are queries that have been bound.
 	bounds boundQueries
 }
@@ -71,6 +74,9 @@ func New(opts Options) *Scheduler {
 	s.gate = s.newGate()
 	return s
 }
+
+// Close waits for the statements' goroutines. The statements have been closed, and the Cluster too: that has ended their jobs.
+func (s *Scheduler) Close() { s.goroutines.Wait() }
 
 // NewSession opens a session in the catalog's default schema.
 func (s *Scheduler) NewSession(user string) *engine.Session {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	s := New(Options{Query: QueryOptions{TargetTaskSize: 1, MaxResultRows: 7}})
+	s := New(Options{Cluster: newCluster(t), Query: QueryOptions{TargetTaskSize: 1, MaxResultRows: 7}})
 	o, forDuckDB, err := s.optionsOf(map[string]string{
 		"timeout_secs": "60", "distribution_threshold": "0B", "target_task_size": "64MiB", "broadcast_threshold": "-1",
 		"shuffle_partitions": "4096", "max_partitions_per_task": "3", "timezone": "UTC",

@@ -15,6 +15,7 @@ import (
 	"github.com/seracdb/serac/iceberg/write"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/scheduler/admission"
 	"github.com/seracdb/serac/scheduler/bind"
 	"github.com/seracdb/serac/scheduler/cluster"
 	"github.com/seracdb/serac/scheduler/engine"
@@ -24,13 +25,26 @@ import (
 
 func (st *statement) insert(ctx context.Context, p *sql.Insert) (engine.Execution, error) {
 	return st.background(ctx, false, countSchema, func(ctx context.Context, e *taskExecution) (rows, int64, error) {
+		if err := st.room(); err != nil {
+			return nil, 0, err
+		}
 		prepared, err := st.planInsert(ctx, p)
 		if err != nil {
 			return nil, 0, err
 		}
-		n, err := st.journaled(prepared.table, false, func() (int64, error) { return st.runWrite(ctx, e, prepared) })
+		place, err := e.enter(ctx, st)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer place.Leave()
+		n, err := st.runInsert(ctx, e, place, prepared)
 		return nil, n, err
 	}), nil
+}
+
+// runInsert runs a planned INSERT that has its place.
+func (st *statement) runInsert(ctx context.Context, e *taskExecution, place *admission.Place, w *preparedWrite) (int64, error) {
+	return st.journaled(w.table, false, func() (int64, error) { return st.runWrite(ctx, e, place, w) })
 }
 
 // preparedWrite is a write that is planned and not yet run.
@@ -200,13 +214,8 @@ func writeRoot(t *catalog.Table) (*plan.IcebergWrite, error) {
 const cleanupTimeout = time.Minute
 
 // runWrite runs a planned write and commits what it wrote, once: the statement's id is the commit's (rule 23). Files that
-// do not get committed are deleted (rule 24).
-func (st *statement) runWrite(ctx context.Context, e *taskExecution, w *preparedWrite) (int64, error) {
-	place, err := e.enter(ctx, st)
-	if err != nil {
-		return 0, err
-	}
-	defer place.Leave()
+// do not get committed are deleted (rule 24). The place is left when the job is over.
+func (st *statement) runWrite(ctx context.Context, e *taskExecution, place *admission.Place, w *preparedWrite) (int64, error) {
 	run, err := st.launch(ctx, w.planned, cluster.WithOrphans(func(paths []string) { st.deleteFiles(ctx, w.table, paths) }))
 	if err != nil {
 		return 0, err
@@ -303,10 +312,13 @@ func (st *statement) createTableAs(ctx context.Context, p *sql.CreateTableAs) (e
 	}), nil
 }
 
-// runCreateTableAs makes the table, writes to it, and drops it again when the write fails.
+// runCreateTableAs makes the table when it is the statement's turn, writes to it, and drops it again when the write fails.
 func (st *statement) runCreateTableAs(ctx context.Context, e *taskExecution, p *sql.CreateTableAs) (int64, error) {
 	if p.OrReplace {
 		return 0, statementError("CREATE OR REPLACE TABLE is not supported: drop the table first")
+	}
+	if err := st.room(); err != nil && !p.NoData {
+		return 0, err
 	}
 	shape, err := st.bind(ctx, p.Query)
 	if err != nil {
@@ -316,16 +328,32 @@ func (st *statement) runCreateTableAs(ctx context.Context, e *taskExecution, p *
 	if err != nil {
 		return 0, err
 	}
-	t, err := st.makeTable(ctx, p, columns)
-	if err != nil || p.NoData {
+	request, err := st.createRequest(p.Name, columns, p.TableOptions)
+	if err != nil {
 		return 0, err
 	}
-	return st.journaled(t, true, func() (int64, error) { return st.fill(ctx, e, t, p.Query) })
+	if p.NoData {
+		_, err := st.makeTable(ctx, request)
+		return 0, err
+	}
+	if _, err := st.opts.Catalog.LoadTable(ctx, request.Namespace, request.Name); err == nil { // no need to wait to be told
+		return 0, fmt.Errorf("create table %s: %w", p.Name, catalog.ErrTableExists)
+	}
+	place, err := e.enter(ctx, st)
+	if err != nil {
+		return 0, err
+	}
+	defer place.Leave()
+	t, err := st.makeTable(ctx, request)
+	if err != nil {
+		return 0, err
+	}
+	return st.journaled(t, true, func() (int64, error) { return st.fill(ctx, e, place, t, p.Query) })
 }
 
 // makeTable makes the table of a CREATE TABLE AS. A statement that ends while the catalog is at it does not wait (rule
 // 25), but a catalog that goes on all the same must not leave the table behind: it is dropped then.
-func (st *statement) makeTable(ctx context.Context, p *sql.CreateTableAs, columns []iceberg.ColumnDef) (*catalog.Table, error) {
+func (st *statement) makeTable(ctx context.Context, request catalog.CreateRequest) (*catalog.Table, error) {
 	type result struct {
 		table *catalog.Table
 		err   error
@@ -334,7 +362,7 @@ func (st *statement) makeTable(ctx context.Context, p *sql.CreateTableAs, column
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
-		t, err := st.createTable(ctx, p.Name, columns, p.TableOptions)
+		t, err := st.opts.Catalog.CreateTable(ctx, request)
 		done <- result{t, err}
 	}()
 	select {
@@ -353,7 +381,7 @@ func (st *statement) makeTable(ctx context.Context, p *sql.CreateTableAs, column
 }
 
 // fill writes a query's rows to the table that the statement has made.
-func (st *statement) fill(ctx context.Context, e *taskExecution, t *catalog.Table, query string) (int64, error) {
+func (st *statement) fill(ctx context.Context, e *taskExecution, place *admission.Place, t *catalog.Table, query string) (int64, error) {
 	st.tables.pin(t)
 	targets := make([]int, len(t.Columns()))
 	for i := range targets {
@@ -362,7 +390,7 @@ func (st *statement) fill(ctx context.Context, e *taskExecution, t *catalog.Tabl
 	w, err := st.planWrite(ctx, t, sourceSelect(t.Columns(), targets, nil, query, len(targets)))
 	var n int64
 	if err == nil {
-		n, err = st.runWrite(ctx, e, w)
+		n, err = st.runWrite(ctx, e, place, w)
 	}
 	if err == nil || errors.Is(err, commit.ErrUnknownOutcome) {
 		return n, err

@@ -223,6 +223,9 @@ func (s *Scheduler) Close() error {
 	if s.cluster != nil {
 		s.cluster.Close()
 	}
+	if s.engine != nil {
+		s.engine.Close()
+	}
 	if s.control != nil {
 		s.control.Stop()
 	}

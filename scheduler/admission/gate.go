@@ -49,11 +49,11 @@ func (g *Gate) Ask(session string) (*Place, error) {
 	defer g.mu.Unlock()
 	g.serve() // there may be more places than before
 	p := &Place{g: g, session: session, admitted: make(chan struct{})}
-	if g.waiting == 0 && g.free() {
+	if g.free() { // and nobody waits
 		g.admit(p)
 		return p, nil
 	}
-	if g.waiting >= g.queued {
+	if g.full() {
 		return nil, ErrFull
 	}
 	l := g.lines[session]
@@ -65,6 +65,21 @@ func (g *Gate) Ask(session string) (*Place, error) {
 	l.places = append(l.places, p)
 	g.waiting++
 	return p, nil
+}
+
+// Serve admits those for whom there are places. Call it when there may be more of them than before.
+func (g *Gate) Serve() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.serve()
+}
+
+// Full says whether Ask would give ErrFull now.
+func (g *Gate) Full() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.serve()
+	return g.full()
 }
 
 // Admitted is closed when the place is had.
@@ -103,6 +118,9 @@ func (g *Gate) Taken() int {
 
 // free says whether there is a place. g is locked.
 func (g *Gate) free() bool { return g.taken < max(g.limit(), 1) }
+
+// full says whether there is neither a place nor room to wait for one. g is locked, and those whose turn it is are served.
+func (g *Gate) full() bool { return !g.free() && g.waiting >= g.queued }
 
 func (g *Gate) admit(p *Place) {
 	p.held = true

@@ -143,7 +143,18 @@ func TestMorePlacesThanBefore(t *testing.T) {
 	waits := ask(t, g, "b")
 	_, err := g.Ask("c")
 	require.ErrorIs(t, err, ErrFull)
+	require.True(t, g.Full())
 	limit = 3
 	require.True(t, has(ask(t, g, "c")))
+	require.True(t, has(waits))
+	waits = ask(t, g, "d")
+	require.False(t, has(waits))
+	limit = 4
+	g.Serve()
+	require.True(t, has(waits))
+	waits = ask(t, g, "e")
+	require.True(t, g.Full())
+	limit = 6
+	require.False(t, g.Full())
 	require.True(t, has(waits))
 }

@@ -29,9 +29,12 @@ type Cluster struct {
 	order     []*executor // the same, sorted by id
 	// idleSince is when the last executor that takes tasks went away; zero while there is one.
 	idleSince time.Time
-	runs      map[string]*Run
-	late      lateRuns
-	turn      uint64 // counts launches, for fairness between jobs
+	// onSlots is called when slots may have come or gone, which slotsChanged has an element for.
+	onSlots      func()
+	slotsChanged chan struct{}
+	runs         map[string]*Run
+	late         lateRuns
+	turn         uint64 // counts launches, for fairness between jobs
 }
 
 // ExecutorInfo describes an attached executor.
@@ -55,7 +58,7 @@ var errClosed = errors.New("the cluster is closed")
 func New(o Options) *Cluster {
 	c := &Cluster{
 		o: o.withDefaults(), stop: make(chan struct{}), executors: map[string]*executor{}, idleSince: time.Now(),
-		runs: map[string]*Run{},
+		runs: map[string]*Run{}, onSlots: func() {}, slotsChanged: make(chan struct{}, 1),
 	}
 	c.goroutines.Add(1)
 	go c.tick()
@@ -81,6 +84,14 @@ func (c *Cluster) Slots() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.slots()
+}
+
+// OnSlots has f called soon after Slots has changed, one call at a time. Close waits for a call under way. f may call the
+// cluster.
+func (c *Cluster) OnSlots(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onSlots = f
 }
 
 func (c *Cluster) slots() int {
@@ -113,6 +124,7 @@ func (c *Cluster) Close() {
 }
 
 // tick looks at the clock now and then: at leases, at results that nobody reads, and at jobs that wait for any executor at all.
+// It also tells of changes of the slots, without the lock.
 func (c *Cluster) tick() {
 	defer c.goroutines.Done()
 	every := max(time.Millisecond, min(c.o.Lease/8, c.o.NoExecutorTimeout/8, time.Second))
@@ -122,6 +134,11 @@ func (c *Cluster) tick() {
 		select {
 		case <-c.stop:
 			return
+		case <-c.slotsChanged:
+			c.mu.Lock()
+			f := c.onSlots
+			c.mu.Unlock()
+			f()
 		case now := <-ticker.C:
 			c.mu.Lock()
 			c.expire(now)
@@ -184,8 +201,12 @@ func (c *Cluster) lose(e *executor, why string) {
 	c.dispatch()
 }
 
-// countTaking keeps idleSince.
+// countTaking keeps idleSince when executors have come, gone or begun to drain.
 func (c *Cluster) countTaking() {
+	select {
+	case c.slotsChanged <- struct{}{}:
+	default:
+	}
 	for _, e := range c.order {
 		if !e.info.Draining {
 			c.idleSince = time.Time{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -329,11 +330,17 @@ func TestDrain(t *testing.T) {
 	s.MaxAttempts = 1
 	r := b.c.Run(ctx, s)
 	one, two := <-launched, <-launched
+	var slots atomic.Int64
+	slots.Store(-1)
+	b.c.OnSlots(func() { slots.Store(int64(b.c.Slots())) })
+	told := func(n int64) { b.eventually("it is told of the slots", func() bool { return slots.Load() == n }) }
 	x.send(&seracv1.AttachRequest{Message: &seracv1.AttachRequest_Drain{Drain: &seracv1.Drain{}}})
 	b.eventually("it drains", func() bool { return b.c.Slots() == 0 })
 	x.fail(one.GetId(), seracv1.FailureKind_FAILURE_KIND_HANDED_BACK, "draining")
 	x.work(two)
-	b.start("e2", 1)
+	told(0)
+	y := b.start("e2", 1)
+	told(1)
 	_, err := r.Wait(ctx)
 	require.NoError(t, err)
 	require.NoError(t, x.stream.CloseSend())
@@ -341,6 +348,8 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, io.EOF, x.err)
 	b.eventually("it left", func() bool { return len(b.c.Executors()) == 1 })
 	require.Contains(t, b.events, Event(ExecutorLost{ID: "e1"}))
+	y.kill()
+	told(0)
 }
 
 func TestInvalidJobs(t *testing.T) {

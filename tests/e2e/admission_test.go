@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
+	"github.com/seracdb/serac/tests/compare"
 	"github.com/seracdb/serac/tests/process"
 )
 
@@ -93,13 +95,18 @@ func TestStatementsTakeTurns(t *testing.T) {
 			ends = append(ends, s.name)
 		})
 	}
-	_, err := other.Execute(context.Background(), work("too many"))
-	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
-	require.ErrorContains(t, err, "busy")
+	// One more is refused, before it is planned: nobody has looked for its tables.
+	for _, sql := range []string{work("too many"), "SELECT * FROM nowhere", "INSERT INTO nowhere SELECT 1", "CREATE TABLE n AS FROM nowhere", "EXPLAIN ANALYZE FROM nowhere"} {
+		_, err := other.Run(context.Background(), sql)
+		require.Equal(t, codes.Unavailable, status.Code(err), "%s: %v", sql, err)
+		require.ErrorContains(t, err, "busy", sql)
+	}
 	// What has nothing to execute does not wait.
 	other.Query("EXPLAIN SELECT 1")
 	other.Query("SHOW TABLES")
 	other.Query("SET timeout_secs = 200")
+	other.Query("CREATE TABLE without AS SELECT 1 AS i WITH NO DATA")
+	require.ErrorContains(t, func() error { _, err := other.Run(context.Background(), "SELECT * FROM nowhere"); return err }(), "busy")
 	require.Empty(t, ends)
 	cancelIt(t, endlessly, busy)
 	wg.Wait()
@@ -113,7 +120,7 @@ func TestStatementsTakeTurns(t *testing.T) {
 	require.Equal(t, codes.Canceled, status.Code(await(other, waits)))
 	other.Query("SET timeout_secs = 1")
 	require.ErrorContains(t, await(other, start(t, other, work("timed out"))), "timeout_secs")
-	_, err = other.Run(context.Background(), "EXPLAIN ANALYZE "+work("timed out"))
+	_, err := other.Run(context.Background(), "EXPLAIN ANALYZE "+work("timed out"))
 	require.ErrorContains(t, err, "timeout_secs")
 	left := connect()
 	for range 3 {
@@ -128,6 +135,77 @@ func TestStatementsTakeTurns(t *testing.T) {
 	cancelIt(t, endlessly, busy)
 	require.NoError(t, await(flood, last))
 	idle(t, cluster, "after all")
+	cluster.Stop()
+}
+
+// poll starts an update, or asks how it is.
+func poll(t *testing.T, c *process.Client, sql string, before *flight.PollInfo) *flight.PollInfo {
+	t.Helper()
+	now, err := c.ExecutePoll(context.Background(), sql, before.GetFlightDescriptor())
+	require.NoError(t, err)
+	return now
+}
+
+// TestWaitingWrites: a table is not made before its statement's turn, and the wait is no part of the time that EXPLAIN ANALYZE
+// shows.
+func TestWaitingWrites(t *testing.T) {
+	cluster := onePlace(t)
+	endlessly, other := cluster.Connect(t), cluster.Connect(t)
+	endlessly.Query("USE loss")
+	other.Query("USE loss")
+	busy := start(t, endlessly, endless["join"])
+	const create, repeat = "CREATE TABLE made AS SELECT 1 AS i", "CREATE TABLE big AS SELECT 1 AS i"
+	making := poll(t, other, create, nil)
+	require.Eventually(t, func() bool {
+		making = poll(t, other, create, making)
+		return stateOf(t, making.GetInfo()) == "queued"
+	}, 20*time.Second, time.Millisecond)
+	_, err := other.Run(context.Background(), repeat)
+	require.ErrorContains(t, err, "already exists", "it need not wait to be told")
+	began := time.Now()
+	var analyzed *compare.Result
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		analyzed, err = other.Run(context.Background(), "EXPLAIN (ANALYZE, FORMAT JSON) INSERT INTO big SELECT 1")
+	})
+	time.Sleep(700 * time.Millisecond)
+	require.NotContains(t, fmt.Sprint(other.Query("SHOW TABLES").Rows), "made")
+	waited := time.Since(began)
+	cancelIt(t, endlessly, busy)
+	wg.Wait()
+	total := time.Since(began)
+	require.NoError(t, err)
+	var shown struct{ Seconds float64 }
+	require.NoError(t, json.Unmarshal([]byte(analyzed.Rows[0][0].Text), &shown))
+	require.Positive(t, shown.Seconds)
+	require.Less(t, shown.Seconds+waited.Seconds(), total.Seconds()+0.1)
+	for making.GetFlightDescriptor() != nil {
+		making = poll(t, other, create, making)
+	}
+	require.Equal(t, "1", other.Value("SELECT count(*) FROM made"))
+	cluster.Stop()
+}
+
+// TestNewExecutorsBringPlaces: those who wait need not wait for somebody's end when an executor comes.
+func TestNewExecutorsBringPlaces(t *testing.T) {
+	cluster := process.Distributed(t, t.TempDir(), 1, "SERAC_EXECUTOR__SLOTS=1")
+	c := cluster.Connect(t)
+	const endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range, b.range) % 7 = 0"
+	var all []*flight.FlightInfo
+	for range 4 {
+		all = append(all, start(t, c, endless))
+		require.Equal(t, "running", stateOf(t, all[len(all)-1]))
+	}
+	waits := poll(t, c, endless, nil)
+	require.Equal(t, "queued", stateOf(t, waits.GetInfo()))
+	cluster.AddExecutor()
+	require.Eventually(t, func() bool {
+		waits = poll(t, c, endless, waits)
+		return stateOf(t, waits.GetInfo()) == "running"
+	}, 20*time.Second, time.Millisecond)
+	for _, info := range append(all, waits.GetInfo()) {
+		cancelIt(t, c, info)
+	}
 	cluster.Stop()
 }
 
