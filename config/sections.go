@@ -57,6 +57,10 @@ type Executor struct {
 	// Address at which the scheduler and the other executors reach this one, as grpc://host:port or host:port. Empty: what
 	// it listens on. It must be set when flight_host is a wildcard such as 0.0.0.0, and cannot itself be one.
 	AdvertiseURL string `toml:"advertise_url" default:""`
+	// Name of the host. Executors of one host read each other's shuffle files in place, those of different hosts over the
+	// network: give executors different ones that share a machine and not their spill_dir, as containers may. Empty: the
+	// machine's name and the id of its boot.
+	HostID string `toml:"host_id" default:""`
 	// Number of tasks that run at the same time, and of threads that they share; 0 takes the number of CPUs.
 	Slots int `toml:"slots" default:"0"`
 	// Memory that the process may use for queries, shared by its tasks; 0 takes half of the machine's (or container's).

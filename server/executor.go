@@ -52,6 +52,7 @@ func executorOptions(cfg *config.Config, o Options) (executor.Options, error) {
 	}
 	e := executor.Options{
 		Formats:           formats,
+		HostID:            cfg.Executor.HostID,
 		Slots:             cfg.Executor.Slots,
 		Threads:           cfg.Executor.Slots,
 		MemoryLimit:       int64(cfg.Executor.MemoryLimit),
