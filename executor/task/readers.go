@@ -26,21 +26,19 @@ func (a *attempt) tableFunction(ctx context.Context, n *plan.TableFunction) (str
 	if !ok {
 		return "", fmt.Errorf("%s() without a constant path", n.Name)
 	}
-	value, _, err := a.Files.CheckValue(path.Value, func(pattern string) ([]string, error) {
+	paths, err := a.Files.Check(n.Name, path.Value, func(pattern string, limit int) ([]string, error) {
 		// Leaves are resolved at the same time, and a connection runs one statement.
 		conn, err := a.Engine.Conn(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
 		defer conn.Close()
-		return conn.Glob(ctx, pattern)
+		return conn.Glob(ctx, pattern, limit)
 	})
 	if err != nil {
 		return "", wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, fmt.Errorf("executor: %s(): %w", n.Name, err))
 	}
-	checked := *n
-	checked.Args = append([]plan.Expr{&plan.Constant{Value: value, Of: path.Of}}, n.Args[1:]...)
-	call, err := render.Call(&checked)
+	call, err := render.ReaderCall(n, paths.Argument)
 	if err != nil {
 		return "", err
 	}

@@ -104,9 +104,9 @@ func (c *Conn) Rows(ctx context.Context, sql string) ([][]any, error) {
 	return stream.rows()
 }
 
-// Glob is the files that a pattern of DuckDB's matches, as far as the connection may look.
-func (c *Conn) Glob(ctx context.Context, pattern string) ([]string, error) {
-	rows, err := c.Rows(ctx, "SELECT file FROM glob("+quote(pattern)+")")
+// Glob is the files that a pattern of DuckDB's matches, as far as the connection may look: the first limit of them.
+func (c *Conn) Glob(ctx context.Context, pattern string, limit int) ([]string, error) {
+	rows, err := c.Rows(ctx, fmt.Sprintf("SELECT file FROM glob(%s) LIMIT %d", quote(pattern), limit))
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,9 @@ type function struct {
 	why  string
 }
 
+// takesOneFile says of a Reader that its argument is no list.
+func takesOneFile(name string) bool { return strings.EqualFold(name, "sniff_csv") }
+
 // KindOf is what a table function can reach, by its name without catalog and schema, in any case.
 func KindOf(name string) Kind { return functions[strings.ToLower(name)].kind }
 

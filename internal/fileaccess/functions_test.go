@@ -35,6 +35,17 @@ func TestEveryTableFunctionIsClassified(t *testing.T) {
 	}
 	require.Equal(t, Reader, KindOf("Read_CSV"))
 	require.Equal(t, Unknown, KindOf("nope"))
+	rows, err = conn.Rows(ctx, "SELECT function_name FROM duckdb_functions() WHERE parameter_types[1] = 'VARCHAR[]' AND function_type = 'table'")
+	require.NoError(t, err)
+	lists := map[string]bool{}
+	for _, row := range rows {
+		lists[row[0].(string)] = true
+	}
+	for name, f := range functions {
+		if f.kind == Reader {
+			require.Equal(t, !lists[name], takesOneFile(name), name)
+		}
+	}
 	// What DuckDB's other functions can do is not looked at by name: none of them reads a file or an environment variable.
 	rows, err = conn.Rows(ctx, `SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN ('scalar', 'macro', 'aggregate')
 		AND (function_name LIKE 'read%' OR function_name LIKE '%env%' OR function_name LIKE '%glob%' OR function_name LIKE '%file%') ORDER BY 1`)

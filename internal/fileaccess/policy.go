@@ -59,7 +59,7 @@ func prefixDir(text string) (string, error) {
 		return "", fmt.Errorf("prefix %q: %w", text, err)
 	case dir == "/":
 		return "", fmt.Errorf("prefix %q would open the whole file system: list directories", text)
-	case strings.ContainsAny(dir, globCharacters):
+	case isPattern(dir):
 		return "", fmt.Errorf("prefix %q: a directory without %s", text, strings.Join(strings.Split(globCharacters, ""), " "))
 	}
 	return dir, nil
@@ -108,10 +108,77 @@ func schemeOf(text string) string {
 	return ""
 }
 
-// Check gives the path that a reader may be called with for one that a statement names: the same file, as a clean absolute
-// path, and the files that it stands for. expand gives the files that a path with glob characters matches; with every
-// symbolic link resolved, each of them must lie below a prefix, as must a file that is named.
-func (p Policy) Check(path string, expand func(pattern string) ([]string, error)) (clean string, files []string, err error) {
+// MaxMatches is how many files the patterns of one call may match.
+const MaxMatches = 10_000
+
+// Expand gives the files that a path with glob characters matches, as DuckDB has it, but no more than limit.
+type Expand func(pattern string, limit int) ([]string, error)
+
+// Paths are the first argument of a reader, checked.
+type Paths struct {
+	// Value is the text, or list of texts ([]any), that the statement names, as clean absolute paths.
+	Value any
+	// Files are those that it stands for.
+	Files []string
+	// Argument is what DuckDB is called with in place of Value: with the files that a pattern matches it does not look for
+	// others that have not been checked.
+	Argument any
+}
+
+// Check checks a reader's first argument: a text, or a list of texts ([]any). With every symbolic link resolved, each file that
+// is named or that a pattern matches must lie below a prefix.
+func (p Policy) Check(function string, value any, expand Expand) (*Paths, error) {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	patterns := false
+	values, arguments := make([]any, len(list)), []any{}
+	out := &Paths{}
+	for i, item := range list {
+		text, ok := item.(string)
+		switch {
+		case ok:
+		case isList:
+			return nil, errors.New("a path of the list is no text")
+		case item == nil:
+			return nil, errors.New("the path is NULL, as a parameter is while its statement is prepared")
+		default:
+			return nil, errors.New("the path is neither a text nor a list of texts")
+		}
+		path, files, err := p.check(text, MaxMatches-len(out.Files), expand)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = path
+		if !isPattern(path) {
+			arguments = append(arguments, path)
+		} else {
+			patterns = true
+			if len(files) == 0 && !strings.EqualFold(function, "glob") {
+				return nil, fmt.Errorf("no file matches %q", text)
+			}
+			for _, f := range files {
+				arguments = append(arguments, literal.Replace(f))
+			}
+		}
+		out.Files = append(out.Files, files...)
+	}
+	out.Value, out.Argument = values, arguments
+	if !isList {
+		out.Value = values[0]
+		switch {
+		case !patterns || takesOneFile(function) && len(arguments) == 1:
+			out.Argument = arguments[0]
+		case takesOneFile(function):
+			return nil, fmt.Errorf("%q matches %d files, and the function reads one", value, len(arguments))
+		}
+	}
+	return out, nil
+}
+
+// check is a path as a clean absolute one, and the files that it stands for: no more than most when it is a pattern.
+func (p Policy) check(path string, most int, expand Expand) (clean string, files []string, err error) {
 	clean, err = localPath(path)
 	if err != nil {
 		return "", nil, fmt.Errorf("file %q: %w", path, err)
@@ -120,9 +187,12 @@ func (p Policy) Check(path string, expand func(pattern string) ([]string, error)
 		return "", nil, fmt.Errorf("file %q is not below a directory of %s", path, prefixSetting)
 	}
 	files = []string{clean}
-	if strings.ContainsAny(clean, globCharacters) {
-		if files, err = expand(clean); err != nil {
+	if isPattern(clean) {
+		if files, err = expand(clean, most+1); err != nil {
 			return "", nil, err
+		}
+		if len(files) > most {
+			return "", nil, fmt.Errorf("%q matches too many files: the patterns of a call may match %d at most", path, MaxMatches)
 		}
 	}
 	// Prefixes may be links themselves.
@@ -138,31 +208,10 @@ func (p Policy) Check(path string, expand func(pattern string) ([]string, error)
 	return clean, files, nil
 }
 
-// CheckValue checks a reader's first argument: a text, or a list of texts ([]any). It gives what the reader may be called with
-// in its place, and the files that this stands for.
-func (p Policy) CheckValue(value any, expand func(pattern string) ([]string, error)) (clean any, files []string, err error) {
-	switch v := value.(type) {
-	case string:
-		return p.Check(v, expand)
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			text, ok := item.(string)
-			if !ok {
-				return nil, nil, errors.New("a path of the list is no text")
-			}
-			path, more, err := p.Check(text, expand)
-			if err != nil {
-				return nil, nil, err
-			}
-			list[i], files = path, append(files, more...)
-		}
-		return list, files, nil
-	case nil:
-		return nil, nil, errors.New("the path is NULL, as a parameter is while its statement is prepared")
-	}
-	return nil, nil, errors.New("the path is neither a text nor a list of texts")
-}
+func isPattern(path string) bool { return strings.ContainsAny(path, globCharacters) }
+
+// literal makes a pattern that only a file's own name matches: DuckDB takes the paths of a list for patterns too.
+var literal = strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
 
 // resolved is a path with its symbolic links followed, as far as it exists.
 func resolved(path string) string {

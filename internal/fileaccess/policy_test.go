@@ -37,7 +37,7 @@ func TestPaths(t *testing.T) {
 	link("../database", "data/outdir")
 	link("x.csv", "data/in.csv")
 	link("data", "same")
-	glob := func(pattern string) ([]string, error) { return filepath.Glob(pattern) }
+	glob := func(pattern string, _ int) ([]string, error) { return filepath.Glob(pattern) }
 	p, err := NewPolicy([]string{data})
 	require.NoError(t, err)
 
@@ -45,14 +45,15 @@ func TestPaths(t *testing.T) {
 		"/x.csv": "/x.csv", "//./x.csv": "/x.csv", "/in.csv": "/in.csv", "/sub/*.csv": "/sub/*.csv", "/missing.csv": "/missing.csv",
 		"": "", "/": "",
 	} {
-		got, _, err := p.Check(data+path, glob)
+		got, err := p.Check("read_csv", data+path, glob)
 		require.NoError(t, err, path)
-		require.Equal(t, data+want, got)
+		require.Equal(t, data+want, got.Value)
 	}
 	for _, scheme := range []string{"file:", "file://", "file://localhost", "FILE://"} {
-		got, _, err := p.Check(scheme+data+"/x.csv", glob)
+		got, err := p.Check("read_csv", scheme+data+"/x.csv", glob)
 		require.NoError(t, err, scheme)
-		require.Equal(t, data+"/x.csv", got)
+		require.Equal(t, data+"/x.csv", got.Value)
+		require.Equal(t, data+"/x.csv", got.Argument)
 	}
 	for path, says := range map[string]string{
 		root + "/database/secret.csv":              "not below",
@@ -94,19 +95,63 @@ func TestPaths(t *testing.T) {
 		"file://localhost/../" + data + "/x.csv":   `".."`,
 		"file:////" + root[1:] + "/database/x.csv": "not below",
 	} {
-		_, _, err := p.Check(path, glob)
+		_, err := p.Check("read_csv", path, glob)
 		require.ErrorContains(t, err, says, path)
 	}
-	_, _, err = p.Check(data+"/*", func(string) ([]string, error) { return nil, errors.New("no such disk") })
+	_, err = p.Check("read_csv", data+"/*", func(string, int) ([]string, error) { return nil, errors.New("no such disk") })
 	require.ErrorContains(t, err, "no such disk")
 
 	// A prefix that is a link stands for what it leads to.
 	linked, err := NewPolicy([]string{filepath.Join(root, "same")})
 	require.NoError(t, err)
-	_, _, err = linked.Check(root+"/same/x.csv", glob)
+	_, err = linked.Check("read_csv", root+"/same/x.csv", glob)
 	require.NoError(t, err)
-	_, _, err = linked.Check(root+"/same/out.csv", glob)
+	_, err = linked.Check("read_csv", root+"/same/out.csv", glob)
 	require.ErrorContains(t, err, "is a link")
-	_, _, err = Policy{}.Check(data+"/x.csv", glob)
+	_, err = Policy{}.Check("read_csv", data+"/x.csv", glob)
 	require.ErrorContains(t, err, "not below")
+}
+
+// What a pattern matches is looked up once: DuckDB is called with those files, and takes no name for a pattern again.
+func TestPatternsAreExpandedOnce(t *testing.T) {
+	p, err := NewPolicy([]string{"/data"})
+	require.NoError(t, err)
+	matches := map[string][]string{"/data/*": {"/data/a", "/data/b[1]*?"}, "/data/one*": {"/data/one"}, "/data/none*": nil}
+	expand := func(pattern string, limit int) ([]string, error) { return matches[pattern], nil }
+	for _, c := range []struct {
+		function    string
+		value, want any
+	}{
+		{"read_csv", "/data/x", "/data/x"},
+		{"read_csv", []any{"/data/x"}, []any{"/data/x"}},
+		{"read_csv", "file:///data/*", []any{"/data/a", "/data/b[[]1][*][?]"}},
+		{"read_csv", []any{"/data/x", "/data/*", "/data/one*"}, []any{"/data/x", "/data/a", "/data/b[[]1][*][?]", "/data/one"}},
+		{"Glob", "/data/none*", []any{}},
+		{"sniff_csv", "/data/one*", "/data/one"},
+	} {
+		got, err := p.Check(c.function, c.value, expand)
+		require.NoError(t, err, c.value)
+		require.Equal(t, c.want, got.Argument, c.value)
+	}
+	_, err = p.Check("sniff_csv", "/data/*", expand)
+	require.ErrorContains(t, err, "matches 2 files")
+	for _, value := range []any{"/data/none*", []any{"/data/*", "/data/none*"}} {
+		_, err = p.Check("read_csv", value, expand)
+		require.ErrorContains(t, err, `no file matches "/data/none*"`)
+	}
+	// No more are asked for than may match, in all patterns together.
+	asked := 0
+	many := func(pattern string, limit int) ([]string, error) {
+		asked += limit
+		return make([]string, min(limit, MaxMatches/2+1)), nil
+	}
+	_, err = p.Check("read_csv", []any{"/data/a*", "/data/b*"}, func(pattern string, limit int) ([]string, error) {
+		files, err := many(pattern, limit)
+		for i := range files {
+			files[i] = "/data/f"
+		}
+		return files, err
+	})
+	require.ErrorContains(t, err, `"/data/b*" matches too many files: the patterns of a call may match 10000 at most`)
+	require.LessOrEqual(t, asked, 2*MaxMatches)
 }

@@ -35,9 +35,16 @@ func (w *writer) tableFunction(n *plan.TableFunction) (string, error) {
 	return selectFrom(append(cols, kept...), in.from+", LATERAL "+call), nil
 }
 
-// Call writes the call of a leaf as it stands after FROM, without an alias.
-func Call(n *plan.TableFunction) (string, error) {
-	args, err := (&writer{}).callArguments(n)
+// ReaderCall writes the call of a leaf that reads files, as it stands after FROM, without an alias. paths, a text or a list of
+// texts ([]any), stands in the place of its first argument.
+func ReaderCall(n *plan.TableFunction, paths any) (string, error) {
+	first := &plan.Constant{Value: paths, Of: plan.T(plan.Varchar)}
+	if _, ok := paths.([]any); ok {
+		first.Of = plan.ListType(first.Of)
+	}
+	call := *n
+	call.Args = append([]plan.Expr{first}, n.Args[1:]...)
+	args, err := (&writer{}).callArguments(&call)
 	return plan.QuoteIdent(n.Name) + "(" + strings.Join(args, ", ") + ")", err
 }
 

@@ -170,16 +170,18 @@ func (b *binding) call(ctx context.Context, function string, args []*plan.Consta
 	if len(args) == 0 {
 		return nil, &Error{Message: function + "() needs a path"}
 	}
-	path, files, err := b.paths(ctx, args[0])
+	paths, err := b.files.Check(function, args[0].Value, func(pattern string, limit int) ([]string, error) {
+		return b.conn.Glob(ctx, pattern, limit)
+	})
 	if err != nil {
 		return nil, &Error{Message: function + "(): " + err.Error()}
 	}
-	args[0] = path
+	args[0] = &plan.Constant{Value: paths.Value, Of: args[0].Of}
 	n := &plan.TableFunction{Name: function, NamedArgs: named}
 	for _, a := range args {
 		n.Args = append(n.Args, a)
 	}
-	text, err := render.Call(n)
+	text, err := render.ReaderCall(n, paths.Argument)
 	if err != nil {
 		return nil, &Error{Message: function + "(): " + err.Error()}
 	}
@@ -188,7 +190,7 @@ func (b *binding) call(ctx context.Context, function string, args []*plan.Consta
 		return nil, statementError(err)
 	}
 	t := &Table{Name: function, Call: n, Rows: 1}
-	for _, f := range files {
+	for _, f := range paths.Files {
 		if info, err := os.Stat(f); err == nil {
 			t.Bytes += info.Size()
 		}
@@ -207,12 +209,6 @@ func (b *binding) call(ctx context.Context, function string, args []*plan.Consta
 	}
 	t.Key = function + "@" + hex.EncodeToString(mark.Sum(nil))
 	return t, nil
-}
-
-// paths checks the path, or the list of them, that a call names. It gives the paths to read, and the files behind them.
-func (b *binding) paths(ctx context.Context, c *plan.Constant) (*plan.Constant, []string, error) {
-	value, files, err := b.files.CheckValue(c.Value, func(pattern string) ([]string, error) { return b.conn.Glob(ctx, pattern) })
-	return &plan.Constant{Value: value, Of: c.Of}, files, err
 }
 
 // call is the leaf that makes columns of the call's rows.

@@ -36,7 +36,9 @@ var fileQueries = []string{
 	"SELECT * FROM read_ndjson_auto('{}/lines.ndjson')",
 	"SELECT size, content FROM read_text('{}/lines.ndjson')",
 	"SELECT parse_filename(filename), content FROM read_blob('{}/lines.ndjson')",
+	"SELECT parse_filename(filename), content FROM read_text('{}/odd*.txt')",
 	"SELECT file FROM glob('{}/*') ORDER BY file",
+	"SELECT file FROM glob('{}/empty*.none')",
 	"SELECT Delimiter, HasHeader, Columns FROM sniff_csv('{}/orders.csv')",
 	"SELECT num_rows, num_row_groups FROM parquet_file_metadata('{}/parts.parquet')",
 	"SELECT path_in_schema, num_values, stats_min_value FROM parquet_metadata('{}/parts.parquet')",
@@ -78,6 +80,8 @@ func TestFileFunctions(t *testing.T) {
 	write("more/orders2.csv", more.String())
 	write("lines.ndjson", "{\"a\": 1, \"b\": [1, 2], \"c\": {\"d\": \"x\"}}\n{\"a\": 2, \"b\": null}\n{\"a\": 3, \"b\": []}\n")
 	write("empty.csv", "a,b\n")
+	write("odd[1].txt", "its name is a pattern")
+	write("odd1.txt", "which matches this one")
 
 	for name, start := range map[string]func(testing.TB, string, ...string) *process.Cluster{
 		"serve": process.Serve,
