@@ -73,7 +73,7 @@ func TestTablesWithDotsInTheirNames(t *testing.T) {
 		require.NoError(t, err)
 	}
 	st := &statement{
-		Scheduler: New(Options{Catalog: c}), session: engine.OpenSession("", "", "serac", DefaultSchema), tables: newPinned(c),
+		Scheduler: New(Options{Cluster: newCluster(t), Catalog: c}), session: engine.OpenSession("", "", "serac", DefaultSchema), tables: newPinned(c),
 	}
 	one, err := st.table(ctx, []string{"a", "b.c"})
 	require.NoError(t, err)
