@@ -90,7 +90,7 @@ func (p *separated) batch(batch arrow.RecordBatch) error {
 			if isNull(column, row) {
 				p.write(p.null)
 			} else {
-				p.write(p.field(valueText(column, row)))
+				p.write(p.field(ValueText(column, row)))
 			}
 		}
 		p.write("\n")

@@ -59,7 +59,7 @@ func (t *table) batch(batch arrow.RecordBatch) error {
 				cells[i] = cell{text: "NULL", null: true}
 				continue
 			}
-			text := printable(valueText(column, row))
+			text := printable(ValueText(column, row))
 			if text == "NULL" && isText(column) {
 				text = `"NULL"` // A text that reads like NULL must not be taken for it.
 			}

@@ -39,8 +39,8 @@ func unionValue(a array.Union, i int) (arrow.Array, int) {
 	return child, i
 }
 
-// valueText is a value as text. NULL is "NULL" inside of a nested value; the caller shows it outside.
-func valueText(a arrow.Array, i int) string {
+// ValueText is a value as text. NULL is "NULL" inside of a nested value; the caller shows it outside.
+func ValueText(a arrow.Array, i int) string {
 	var b strings.Builder
 	writeText(&b, a, i)
 	return b.String()
@@ -105,7 +105,7 @@ func writeText(b *strings.Builder, a arrow.Array, i int) {
 
 // writeNested quotes text within a nested value, so that ['a, b'] and [a, b] differ.
 func writeNested(b *strings.Builder, a arrow.Array, i int) {
-	text := valueText(a, i)
+	text := ValueText(a, i)
 	if isText(a) && !isNull(a, i) {
 		text = quoteNested(text)
 	}
@@ -367,7 +367,7 @@ func appendJSON(b []byte, a arrow.Array, i int) []byte {
 		}
 		return append(b, '}')
 	}
-	text := valueText(a, i)
+	text := ValueText(a, i)
 	if isNumber(a.DataType()) && text != "NaN" && !strings.HasSuffix(text, "Infinity") {
 		return append(b, text...)
 	}

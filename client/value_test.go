@@ -100,7 +100,7 @@ func TestValues(t *testing.T) {
 		}
 		a := b.NewArray()
 		require.False(t, isNull(a, 0), c.typ)
-		require.Equal(t, c.text, valueText(a, 0), c.typ)
+		require.Equal(t, c.text, ValueText(a, 0), c.typ)
 		require.Equal(t, c.json, string(appendJSON(nil, a, 0)), c.typ)
 		if a.Len() > 1 {
 			require.True(t, isNull(a, 1), c.typ)

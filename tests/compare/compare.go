@@ -9,6 +9,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/seracdb/serac/client"
 )
 
 // Tolerance is the relative difference up to which two floating-point numbers are the same: sums differ in their last
@@ -73,7 +75,7 @@ func cell(a arrow.Array, i int) Cell {
 	case *array.Float32:
 		return Cell{IsFloat: true, Float: float64(a.Value(i))}
 	}
-	return Cell{Text: strings.Clone(a.ValueStr(i))}
+	return Cell{Text: strings.Clone(client.ValueText(a, i))} // arrow's ValueStr shows an empty BLOB in a list as null
 }
 
 // Diff says how got differs from want, or "" when it does not. The rows at columns order must come in the same sequence
