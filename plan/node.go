@@ -336,8 +336,8 @@ type IcebergCommit struct {
 	CommitID string
 }
 
-// WholeStatement runs a SELECT as its own text in one task. Every table reference of the text has been replaced by the
-// name of one of Scans.
+// WholeStatement runs a SELECT as its own text, as DuckDB writes it, in one task. Every table reference of the text has been
+// replaced by the name of one of Scans, with an alias behind it. That word stands for nothing else in the text.
 type WholeStatement struct {
 	SQL   string
 	Scans []NamedScan

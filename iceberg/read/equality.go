@@ -43,7 +43,7 @@ func (r *reader) equalitySets(files []*dataFile) error {
 			signature := fmt.Sprint(ids)
 			set := bySignature[signature]
 			if set == nil {
-				set = &equalitySet{ids: ids, table: plan.QuoteIdent(fmt.Sprintf("%s_equality%d", r.in.Prefix, len(r.equality)))}
+				set = &equalitySet{ids: ids, table: r.tempTable(fmt.Sprintf("equality%d", len(r.equality)))}
 				for _, id := range ids {
 					key, err := r.equalityKey(id)
 					if err != nil {

@@ -20,7 +20,12 @@ import (
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
-func (r *reader) positionTable() string { return plan.QuoteIdent(r.in.Prefix + "_positions") }
+func (r *reader) positionTable() string { return r.tempTable("positions") }
+
+// tempTable is a temporary table's name, in full: within a statement's text, a common table expression may have a short one.
+func (r *reader) tempTable(name string) string {
+	return "temp.main." + plan.QuoteIdent(r.in.Prefix+"_"+name)
+}
 
 // loadPositions makes the temporary table of deleted positions, (fi, pos), of all files that have position deletes; fi is
 // the file's ordinal and pos counts the local file's rows. Positions outside a file's split stay out.

@@ -275,29 +275,3 @@ func (w *writer) setOp(n *plan.SetOp) (string, error) {
 	}
 	return strings.Join(parts, " "+op+" "), nil
 }
-
-func (w *writer) wholeStatement(n *plan.WholeStatement) (string, error) {
-	var with []string
-	for _, s := range n.Scans {
-		sql, err := w.node(s.Scan)
-		if err != nil {
-			return "", err
-		}
-		in := w.relate(sql, len(s.Scan.Schema()))
-		cols := make([]string, len(in.cols))
-		for i, c := range s.Scan.Schema() {
-			cols[i] = in.cols[i] + " AS " + plan.QuoteIdent(c.Name)
-		}
-		with = append(with, plan.QuoteIdent(s.Name)+" AS NOT MATERIALIZED (SELECT "+strings.Join(cols, ", ")+" FROM "+in.from+")")
-	}
-	names := make([]string, len(n.Out))
-	for i := range names {
-		names[i] = column(i)
-	}
-	body := n.SQL
-	if len(with) == 0 {
-		return "SELECT " + strings.Join(names, ", ") + " FROM (" + body + ") AS " + w.name("t") + "(" + strings.Join(names, ", ") + ")", nil
-	}
-	return "WITH " + strings.Join(with, ", ") + " SELECT " + strings.Join(names, ", ") + " FROM (" + body + ") AS " + w.name("t") +
-		"(" + strings.Join(names, ", ") + ")", nil
-}

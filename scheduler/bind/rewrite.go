@@ -90,7 +90,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 		if alias == "" {
 			alias = n.ref.Parts[len(n.ref.Parts)-1]
 			if other, ok := aliases[strings.ToLower(alias)]; ok && other != key {
-				alias = name
+				alias = name + "_table"
 			}
 			aliases[strings.ToLower(alias)] = key
 			prefixes[strings.ToLower(t.Schema+"."+t.Name)] = alias

@@ -70,3 +70,30 @@ func TestCrossJoinsAndCorrelatedValues(t *testing.T) {
 		}
 	}
 }
+
+// Correlated subqueries with joins run over the text's scans as they do over tables, and a text's own names stay its own.
+func TestTextsOverScansAreTextsOverTables(t *testing.T) {
+	ctx := context.Background()
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		return exec(ctx, `CREATE TABLE a(i INTEGER, l INTEGER[]); INSERT INTO a VALUES (1, [1, 2]), (2, [NULL]), (NULL, []);
+			CREATE TABLE b(i INTEGER, s VARCHAR); INSERT INTO b VALUES (1, 'x'), (2, NULL), (5, 'y')`)
+	})
+	b := New(1)
+	defer b.Close()
+	for _, sql := range []string{
+		"SELECT i, (SELECT max(b.s) FROM b ANTI JOIN a x ON b.i = x.i WHERE b.i > a.i) FROM a",
+		"SELECT i, (SELECT count(*) FROM b FULL JOIN a x ON b.i = x.i WHERE b.i = a.i) FROM a",
+		"SELECT a.i, v FROM a CROSS JOIN UNNEST((SELECT max(x.l) FROM a x SEMI JOIN b ON b.i = x.i WHERE x.i = a.i)) u(v)",
+		`SELECT 'it''s scan_0' AS "scan_0", i AS "a""scan_1", 'scan_0' || s FROM b`,
+		"WITH leaf1 AS (SELECT i FROM a), b AS (SELECT i FROM leaf1) SELECT * FROM b TABLESAMPLE 100%",
+		"SELECT * FROM (PIVOT b ON i IN (1, 2) USING count(*)) p JOIN (DESCRIBE a) d ON true",
+	} {
+		bound, err := b.Bind(ctx, r.request(sql))
+		require.NoError(t, err, sql)
+		want := r.run(ctx, sql)
+		require.NoError(t, want.err, sql)
+		text, err := r.rendered(bound.Whole)
+		require.NoError(t, err, sql)
+		require.Empty(t, want.differ(r.run(ctx, text), false), "%s\n%s", sql, text)
+	}
+}
