@@ -99,16 +99,18 @@ func (s *split) moments(c plan.AggregateCall) func(stateColumns) plan.Expr {
 		default:
 			result = root(sample)
 		}
-		// Where DuckDB says "out of range" its own function does.
-		list := call(plan.ListType(double), "list_value", result, number(0))
-		failing := call(double, "list_aggregate", list, &plan.Constant{Value: c.Name, Of: plan.T(plan.Varchar)})
-		isFinite := call(plan.T(plan.Boolean), "isfinite", result)
 		return &plan.Case{Whens: []plan.When{
 			{Cond: &plan.Operator{Op: plan.OpIsNull, Args: []plan.Expr{at(i)}, Of: plan.T(plan.Boolean)}, Then: null(double)},
 			{Cond: &plan.Operator{Op: plan.OpIsNull, Args: []plan.Expr{result}, Of: plan.T(plan.Boolean)}, Then: null(double)},
-			{Cond: isFinite, Then: result},
-		}, Else: failing, Of: double}
+		}, Else: ifFinite(result, c.Name, result), Of: double}
 	}
+}
+
+// ifFinite is a result if a variance (or what is made of one) is finite. Where DuckDB says "out of range", its own function does.
+func ifFinite(variance plan.Expr, function string, result plan.Expr) plan.Expr {
+	list := call(plan.ListType(double), "list_value", variance, number(0))
+	failing := call(double, "list_aggregate", list, &plan.Constant{Value: function, Of: plan.T(plan.Varchar)})
+	return when(call(plan.T(plan.Boolean), "isfinite", variance), result, failing)
 }
 
 // comoments are the aggregates of two columns' spread, y and x: [n, mean of y, mean of x, squares of yy, xx, yx].
@@ -116,15 +118,32 @@ func (s *split) comoments(c plan.AggregateCall) func(stateColumns) plan.Expr {
 	if len(c.Args) != 2 || c.Args[0].Type().Kind != plan.Double || c.Args[1].Type().Kind != plan.Double {
 		return nil
 	}
-	part := func(name string, of plan.Type) plan.AggregateCall {
-		return plan.AggregateCall{Name: name, Args: c.Args, Filter: c.Filter, Of: of}
+	y, x := c.Args[0], c.Args[1]
+	part := func(name string, of plan.Type, args ...plan.Expr) plan.AggregateCall {
+		return plan.AggregateCall{Name: name, Args: args, Filter: c.Filter, Of: of}
 	}
+	switch c.Name { // whose merged means would be NaN where one is infinite
+	case "regr_avgx":
+		return s.average(beside(part("avg", double, x), y))
+	case "regr_avgy":
+		return s.average(beside(part("avg", double, y), x))
+	}
+	// A column's covariance with itself, where the other is not NULL: its variance. regr_syy and regr_sxx would fail where the
+	// variance is not finite, also where only the covariance is asked for, which may be NaN.
+	variance := func(x, other plan.Expr) plan.AggregateCall { return beside(part("covar_pop", double, x, x), other) }
 	calls := []plan.AggregateCall{
-		part("regr_count", plan.T(plan.UInteger)), part("regr_avgy", double), part("regr_avgx", double),
-		part("regr_syy", double), part("regr_sxx", double), part("regr_sxy", double),
+		part("regr_count", plan.T(plan.UInteger), y, x), part("regr_avgy", double, y, x), part("regr_avgx", double, y, x),
+		variance(y, x), variance(x, y), part("covar_pop", double, y, x),
 	}
 	i := s.momentState("comoments", calls,
-		func(r []plan.Expr) []plan.Expr { return append([]plan.Expr{castTo(r[0], double)}, r[1:]...) },
+		func(r []plan.Expr) []plan.Expr {
+			n := castTo(r[0], double)
+			// The covariance of a single infinity with itself is NaN; its variance is not.
+			squares := func(variance plan.Expr) plan.Expr {
+				return when(compare(plan.LessOrEqual, n, number(1)), number(0), multiply(variance, n))
+			}
+			return []plan.Expr{n, r[1], r[2], squares(r[3]), squares(r[4]), multiply(r[5], n)}
+		},
 		func(a, b func(int) plan.Expr) plan.Expr {
 			return call(plan.ListType(double), "list_value", add(a(0), b(0)), mergedMean(a, b, 1), mergedMean(a, b, 2),
 				mergedSquares(a, b, 1, 1, 3), mergedSquares(a, b, 2, 2, 4), mergedSquares(a, b, 1, 2, 5))
@@ -144,25 +163,29 @@ func (s *split) comoments(c plan.AggregateCall) func(stateColumns) plan.Expr {
 		case "covar_samp":
 			result = when(compare(plan.Less, n, number(2)), null(double), divide(yx, subtract(n, number(1))))
 		case "corr":
-			result = correlation
+			result = ifFinite(xx, "stddev_pop", ifFinite(yy, "stddev_pop", correlation))
 		case "regr_slope":
-			result = slope
+			result = ifFinite(xx, "var_pop", slope)
 		case "regr_intercept":
-			result = when(isZero(xx), null(double), subtract(meanY, multiply(slope, meanX)))
+			intercept := subtract(meanY, multiply(slope, meanX))
+			known := when(call(plan.T(plan.Boolean), "isfinite", intercept), intercept, null(double))
+			result = ifFinite(xx, "var_pop", when(isZero(xx), null(double), known))
 		case "regr_r2":
-			result = when(isZero(xx), null(double), when(isZero(yy), number(1), multiply(correlation, correlation)))
+			squared := ifFinite(yy, "var_pop", when(isZero(yy), number(1), multiply(correlation, correlation)))
+			result = ifFinite(xx, "var_pop", when(isZero(xx), null(double), squared))
 		case "regr_sxx":
-			result = xx
+			result = ifFinite(xx, "var_pop", xx)
 		case "regr_syy":
-			result = yy
+			result = ifFinite(yy, "var_pop", yy)
 		case "regr_sxy":
 			result = yx
-		case "regr_avgx":
-			result = meanX
-		case "regr_avgy":
-			result = meanY
 		}
 		known := &plan.Operator{Op: plan.OpIsNull, Args: []plan.Expr{at(i)}, Of: plan.T(plan.Boolean)}
 		return when(known, null(double), result)
 	}
+}
+
+// beside is a call over the rows in which another column is not NULL.
+func beside(c plan.AggregateCall, other plan.Expr) plan.AggregateCall {
+	return filtered(c, &plan.Operator{Op: plan.OpIsNotNull, Args: []plan.Expr{other}, Of: plan.T(plan.Boolean)})
 }
