@@ -80,7 +80,7 @@ SEED ?= $(shell date +%s)
 
 .PHONY: fuzz-sql
 fuzz-sql: build ## Hold N random queries (N=10000 SEED=1) against DuckDB's answers, in process and on two executors
-	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 24h -run 'TestRandomQueries|TestFoundQueries' ./tests/fuzz -queries $(N) -seed $(SEED)
+	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test -v $(TAGS) $(LDFLAGS) -timeout 24h -run 'TestRandomQueries|TestFoundQueries' ./tests/fuzz -queries $(N) -seed $(SEED)
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## Format the Go code
