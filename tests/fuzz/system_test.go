@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -123,7 +122,11 @@ func (s *system) judge(sql string) verdict {
 	if err == nil && !determined {
 		return verdict{unspecified, diff}
 	}
-	return verdict{"the answers differ", diff + fmt.Sprint(errors.Join(err))}
+	if err != nil {
+		diff += "\n" + err.Error()
+	}
+	plain := func(sql string) (*compare.Result, error) { return s.db.Run(context.Background(), sql) }
+	return differing(diff, got, plain, sql)
 }
 
 // Random queries through Flight SQL on two executors, over Iceberg tables, give DuckDB's answers.

@@ -28,6 +28,8 @@ type Mismatch struct {
 	Stages  string
 	// Want and Got are the failures, where the statement or its distribution fails.
 	Want, Got error
+	// Answer is the distribution's, where neither fails.
+	Answer *compare.Result
 }
 
 func (m *Mismatch) Error() string {
@@ -71,6 +73,7 @@ func (s *Simulator) Check(sql string, in ...Setting) (Outcome, error) {
 			return out, mismatch
 		}
 		got.Names = want.Names // a plan's columns are named c0, c1 ...
+		mismatch.Answer = got
 		if mismatch.What = compare.Diff(want, got, order(bound.Plan)...); mismatch.What == "" {
 			continue
 		}

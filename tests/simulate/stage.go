@@ -256,6 +256,9 @@ func (s *Simulator) leaf(n plan.Node, task planner.Task) (string, error) {
 
 func (s *Simulator) exec(sql string) error { return s.Conn.Exec(context.Background(), sql) }
 
+// Run runs a query as it stands.
+func (s *Simulator) Run(query string) (*compare.Result, error) { return s.collect(nil, query) }
+
 func (s *Simulator) collect(into *compare.Result, query string) (*compare.Result, error) {
 	stream, err := s.Conn.Stream(context.Background(), query)
 	if err != nil {

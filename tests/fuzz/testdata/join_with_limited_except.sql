@@ -1,0 +1,1 @@
+SELECT t1.l AS c0 FROM small AS t1 JOIN ((SELECT CAST(t2.tm AS TIME) AS c0 FROM parts AS t2) EXCEPT (SELECT CAST(t3.tm AS TIME) AS c0 FROM nothing AS t3) ORDER BY 1 LIMIT 1) AS t4 ON t1.tm = t4.c0
