@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seracdb/serac/config"
+	"github.com/seracdb/serac/internal/duckdb"
 	"github.com/seracdb/serac/scheduler/planner"
 )
 
@@ -99,23 +100,19 @@ var querySettings = map[string]setting{
 	"max_result_rows":         countSetting(math.MaxInt64, func(o *QueryOptions, n int64) { o.MaxResultRows = n }),
 }
 
-// engineSettings are the settings of DuckDB that change what a statement means, and so go to the binder and to every
-// task. Others would differ between tasks or weaken the sandbox.
-var engineSettings = []string{"timezone", "calendar", "default_collation", "default_null_order", "default_order", "null_order"}
-
 // fixedSettings are keys of [query] that a session cannot change.
 var fixedSettings = []string{"allow_file_functions", "file_function_prefixes"}
 
 // settingName is the canonical name of a setting, or an error that lists those there are.
 func settingName(name string) (string, error) {
 	canonical := strings.TrimPrefix(strings.ToLower(name), "query.")
-	if _, ok := querySettings[canonical]; ok || slices.Contains(engineSettings, canonical) {
+	if _, ok := querySettings[canonical]; ok || slices.Contains(duckdb.SessionSettings, canonical) {
 		return canonical, nil
 	}
 	if slices.Contains(fixedSettings, canonical) {
 		return "", statementError("setting %q is the configuration's: SET cannot change it", name)
 	}
-	known := append(slices.Sorted(maps.Keys(querySettings)), engineSettings...)
+	known := append(slices.Sorted(maps.Keys(querySettings)), duckdb.SessionSettings...)
 	return "", statementError("unknown setting %q: SET accepts %s", name, strings.Join(known, ", "))
 }
 

@@ -25,13 +25,6 @@ type EngineOptions struct {
 	Logger      *slog.Logger
 }
 
-// settable are the settings that a statement's meaning may depend on: a task sets them on its own connection.
-var settable = []string{
-	"TimeZone", "Calendar", "default_collation", "default_null_order", "null_order", "default_order", "integer_division",
-	"ieee_floating_point_ops", "old_implicit_casting", "order_by_non_integer_literal",
-	"scalar_subquery_error_on_multiple_rows", "preserve_insertion_order",
-}
-
 // maxOpenPartitions is the number of partitions that a partitioned COPY keeps one open file for; with more, a partition
 // would have several files.
 const maxOpenPartitions = 4096
@@ -68,7 +61,7 @@ func (e *Engine) open(ctx context.Context) (*duckdb.DB, error) {
 		MaxTempBytes: e.o.MaxTemp,
 		AllowedDirs:  e.o.AllowedDirs,
 		Sandbox:      true,
-		Settable:     settable,
+		Settable:     duckdb.SessionSettings,
 		Settings:     map[string]string{"partitioned_write_max_open_files": fmt.Sprint(maxOpenPartitions)},
 		Register:     append(write.Functions(), e.filters.function()),
 	})
@@ -85,7 +78,7 @@ func (e *Engine) Conn(ctx context.Context, settings map[string]string) (*duckdb.
 		return nil, err
 	}
 	for name, value := range settings {
-		if !slices.ContainsFunc(settable, func(s string) bool { return strings.EqualFold(s, name) }) {
+		if !slices.Contains(duckdb.SessionSettings, strings.ToLower(name)) {
 			return nil, errors.Join(fmt.Errorf("setting %q cannot be set for a task", name), conn.Close())
 		}
 		if err := conn.Exec(ctx, "SET SESSION "+name+" = "+plan.QuoteString(value)); err != nil {

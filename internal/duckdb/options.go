@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// SessionSettings are DuckDB's settings that change what a statement means and that a session may change, in lower case: the
+// binder and each task have them from the statement's session. Others would differ between tasks or weaken the sandbox.
+var SessionSettings = []string{"timezone", "calendar", "default_collation", "default_null_order", "default_order", "null_order"}
+
 // Options says how a database is opened. The zero Options is an unsandboxed database with DuckDB's own defaults for
 // threads, memory and temporary files.
 type Options struct {

@@ -195,11 +195,6 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, plan.Explain(bound.Plan), "NULLS FIRST", "the setting has outlived its statement")
 
-	bound, err = bind("SELECT 7 / 2 AS x, k / 2 FROM t", map[string]string{"integer_division": "true"})
-	require.NoError(t, err)
-	require.Equal(t, "[INTEGER INTEGER]", fmt.Sprint(bound.Columns.Types()))
-	require.Equal(t, "[INTEGER INTEGER]", fmt.Sprint(bound.Plan.Schema().Types()))
-
 	_, err = bind("SELECT 1", map[string]string{"timezone": "Nowhere/Land"})
 	var fault *Error
 	require.ErrorAs(t, err, &fault)

@@ -115,7 +115,7 @@ type Request struct {
 	SQL string
 	// Catalog and Schema complete the names of fewer than three parts.
 	Catalog, Schema string
-	// Settings are the session's settings that bear on binding, such as TimeZone, default_null_order, integer_division.
+	// Settings are the session's of duckdb.SessionSettings.
 	Settings map[string]string
 	// Params replace the statement's parameters ($1 is Params[0]). Without any, the parameters stay: the result's columns
 	// are known as far as they do not depend on them, and the plan is not.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seracdb/serac/plan"
@@ -26,7 +25,7 @@ type rewritten struct {
 // mustRewrite says that the text cannot be bound as it stands: DuckDB's views know no time travel, and parameters need
 // their values.
 func (b *binding) mustRewrite() bool {
-	if b.changed || len(b.req.Params) > 0 || b.integerDivision() {
+	if b.changed || len(b.req.Params) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(b.nodes, func(n tableNode) bool { return b.unnameable(n.ref) })
@@ -46,18 +45,6 @@ func (b *binding) repeatable() bool {
 func (b *binding) unnameable(ref Ref) bool {
 	t := b.tables[ref.key()]
 	return ref.At != nil || t.Renamed || t.Call != nil
-}
-
-// integerDivision says that / divides integers as // does. DuckDB's serialized plan does not heed the setting, so the
-// text is changed.
-func (b *binding) integerDivision() bool {
-	for name, value := range b.req.Settings {
-		if strings.EqualFold(name, "integer_division") {
-			on, err := strconv.ParseBool(value)
-			return err == nil && on
-		}
-	}
-	return false
 }
 
 // rewrite makes the statement's text over generated names, and views behind them.
@@ -100,7 +87,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 		n.node["catalog_name"], n.node["schema_name"], n.node["table_name"], n.node["alias"] = "", "", name, alias
 		delete(n.node, "at_clause")
 	}
-	r := &treeRewriter{prefixes: prefixes, taken: takenNames(tree.tree, b.byKey), params: b.req.Params, integerDivision: b.integerDivision()}
+	r := &treeRewriter{prefixes: prefixes, taken: takenNames(tree.tree, b.byKey), params: b.req.Params}
 	if err := r.rewrite(tree.tree); err != nil {
 		return nil, err
 	}
@@ -142,12 +129,10 @@ func unusedPrefix(tree any) string {
 
 // treeRewriter changes a syntax tree in place. Nodes that become constants are collected: their values come later.
 type treeRewriter struct {
-	prefixes map[string]string
-	taken    names // names that columns or aliases have: not the clock's
-	params   []*plan.Constant
-	// integerDivision turns / into //.
-	integerDivision bool
-	replacements    []*replacement
+	prefixes     map[string]string
+	taken        names // names that columns or aliases have: not the clock's
+	params       []*plan.Constant
+	replacements []*replacement
 }
 
 func (r *treeRewriter) rewrite(v any) error {
@@ -170,9 +155,6 @@ func (r *treeRewriter) rewrite(v any) error {
 			r.sessionValue(v)
 		case "FUNCTION":
 			r.sessionValue(v)
-			if r.integerDivision && v["function_name"] == "/" {
-				v["function_name"] = "//"
-			}
 		case "PARAMETER":
 			return r.parameter(v)
 		}

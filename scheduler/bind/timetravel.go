@@ -91,7 +91,7 @@ func (b *binding) constantText(ctx context.Context, expr any, what string) (stri
 	}
 	items := selectList(holder.tree)
 	items[0] = item
-	r := &treeRewriter{params: b.req.Params, integerDivision: b.integerDivision()}
+	r := &treeRewriter{params: b.req.Params}
 	if err := r.rewrite(holder.tree); err != nil {
 		return "", err
 	}
