@@ -29,8 +29,9 @@ var (
 	ErrBusy               = errors.New("busy")
 )
 
-// maxMessage is the longest error text that travels, in bytes. Clients read it from a header of 8 KiB, percent-encoded.
-const maxMessage = 2048
+// MaxMessage bounds an error's text, in bytes once it is percent-encoded: it travels in HTTP/2 headers, and clients refuse more
+// than 8 KiB of those.
+const MaxMessage = 6 << 10
 
 // Failure is an error with the kind that decisions are made by. Its Message is for people: it is never parsed, and holds
 // no secret.
@@ -111,7 +112,7 @@ func (f *Failure) Is(target error) bool {
 // GRPCStatus lets a Failure cross a gRPC call, Flight's included, with its kind: the message rides in the status, the rest
 // in its details.
 func (f *Failure) GRPCStatus() *status.Status {
-	s := status.New(Code(f.Kind), cut(f.Error()))
+	s := status.New(Code(f.Kind), Cut(f.Error()))
 	// The message already stands in the status; it is not sent twice.
 	detailed, err := s.WithDetails(&seracv1.Failure{Kind: f.Kind, ShuffleFile: f.ShuffleFile})
 	if err != nil {
@@ -125,11 +126,11 @@ func FailureFrom(err error) *seracv1.Failure {
 	if err == nil {
 		return nil
 	}
-	m := &seracv1.Failure{Kind: KindOf(err), Message: cut(err.Error())}
+	m := &seracv1.Failure{Kind: KindOf(err), Message: Cut(err.Error())}
 	if f := travelled(err); f != nil {
 		m.ShuffleFile = f.GetShuffleFile()
 		if s, ok := status.FromError(err); ok {
-			m.Message = cut(s.Message())
+			m.Message = Cut(s.Message())
 		}
 	}
 	var f *Failure
@@ -255,15 +256,21 @@ func Code(kind seracv1.FailureKind) codes.Code {
 	}
 }
 
-// cut shortens a text to maxMessage bytes and makes it valid UTF-8, which a proto string must be.
-func cut(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= maxMessage {
-		return s
+// Cut keeps as much of an error's text as may travel (MaxMessage), and makes it valid UTF-8, which a proto string must be.
+func Cut(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	size := 0
+	for i, r := range text {
+		if r >= ' ' && r <= '~' && r != '%' {
+			size++
+		} else {
+			size += 3 * utf8.RuneLen(r)
+		}
+		if size > MaxMessage-len(cutMark)*3 {
+			return text[:i] + cutMark
+		}
 	}
-	end := maxMessage - len(" ...")
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + " ..."
+	return text
 }
+
+const cutMark = " [...]"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -131,8 +132,14 @@ func TestFetchFailuresNameTheFile(t *testing.T) {
 func TestLongMessagesAreCut(t *testing.T) {
 	long := Failf(seracv1.FailureKind_FAILURE_KIND_STATEMENT, "%s", strings.Repeat("é\xff", 100_000))
 	m := FailureFrom(long)
-	require.LessOrEqual(t, len(m.GetMessage()), maxMessage)
 	require.True(t, utf8.ValidString(m.GetMessage()))
 	require.ErrorIs(t, across(t, long), ErrStatement)
-	require.LessOrEqual(t, proto.Size(status.Convert(acrossGRPC(t, long)).Proto()), 2*maxMessage)
+	require.LessOrEqual(t, proto.Size(status.Convert(acrossGRPC(t, long)).Proto()), MaxMessage)
+	require.Equal(t, "short: é 100%", Cut("short: é 100%"))
+	for _, text := range []string{strings.Repeat("x", 100_000), strings.Repeat("é", 100_000), strings.Repeat("%", 100_000), strings.Repeat("x\xff", 100_000)} {
+		got := Cut(text)
+		require.LessOrEqual(t, len(url.PathEscape(got)), MaxMessage)
+		require.Greater(t, len(got), MaxMessage/4)
+		require.True(t, strings.HasSuffix(got, cutMark))
+	}
 }

@@ -17,8 +17,26 @@ const unknownField = 19_000_000
 // unknownHint is a field that no version knows and readers may ignore: the last number of the hints (plan.proto).
 const unknownHint = 1999
 
+// withField calls f with the fragment's bytes while a message of it has a field that no version knows.
+func (p *parsed) withField(m protoreflect.Message, field protowire.Number, f func([]byte) error) error {
+	pack := packOf(m)
+	m.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), 1))
+	defer func() {
+		m.SetUnknown(nil)
+		_ = pack()
+	}()
+	if err := pack(); err != nil {
+		return err
+	}
+	b, err := p.bytes()
+	if err != nil {
+		return err
+	}
+	return f(b)
+}
+
 // unknownFields adds a field that no version knows to each message of the fragment, one at a time. It must be refused: a
-// newer writer set it because it matters.
+// newer writer set it because it matters. Hints, to each message that may have one, are ignored.
 func (s *suite) unknownFields(c Case) error {
 	b, err := s.encode(c.Node, s.tables(c))
 	if err != nil {
@@ -28,77 +46,43 @@ func (s *suite) unknownFields(c Case) error {
 	if err != nil {
 		return err
 	}
-	unknown := protowire.AppendVarint(protowire.AppendTag(nil, unknownField, protowire.VarintType), 1)
-	refuse := func(m protoreflect.Message) error {
-		name := m.Descriptor().FullName()
-		pack := packOf(m)
-		m.SetUnknown(unknown)
-		defer func() {
-			m.SetUnknown(nil)
-			_ = pack()
-		}()
-		if err := pack(); err != nil {
-			return err
-		}
-		changed, err := p.bytes()
-		if err != nil {
-			return err
-		}
-		_, err = s.decode(changed)
-		if err == nil {
-			return fmt.Errorf("a field of %s that is not known is ignored", name)
-		}
-		if isPanic(err) {
-			return fmt.Errorf("with an unknown field in %s: %w", name, err)
-		}
-		if !strings.Contains(err.Error(), fmt.Sprint(unknownField)) {
-			return fmt.Errorf("with an unknown field in %s the error does not name the field: %w", name, err)
-		}
-		return nil
-	}
-	if err := eachMessage(p.fragment.ProtoReflect(), refuse); err != nil {
-		return err
-	}
-	if err := eachMessage(p.plan.ProtoReflect(), refuse); err != nil {
-		return err
-	}
-	return s.hints(c, p)
-}
-
-// hints adds a hint that no version knows to each message that may have one: readers ignore it.
-func (s *suite) hints(c Case, p *parsed) error {
-	hint := protowire.AppendVarint(protowire.AppendTag(nil, unknownHint, protowire.VarintType), 1)
 	for _, root := range []protoreflect.Message{p.fragment.ProtoReflect(), p.plan.ProtoReflect()} {
 		err := eachMessage(root, func(m protoreflect.Message) error {
 			name := string(m.Descriptor().FullName())
-			if strings.HasPrefix(name, "substrait.") || strings.HasPrefix(name, "google.") {
-				return nil
-			}
-			pack := packOf(m)
-			m.SetUnknown(hint)
-			defer func() {
-				m.SetUnknown(nil)
-				_ = pack()
-			}()
-			if err := pack(); err != nil {
+			err := p.withField(m, unknownField, func(b []byte) error { return s.refusesField(b, name) })
+			if err != nil || strings.HasPrefix(name, "substrait.") || strings.HasPrefix(name, "google.") {
 				return err
 			}
-			b, err := p.bytes()
-			if err != nil {
-				return err
-			}
-			f, err := s.decode(b)
-			if err != nil {
-				return fmt.Errorf("a hint in %s is refused: %w", name, err)
-			}
-			if err := equal(c.Node, f.Root); err != nil {
-				return fmt.Errorf("with a hint in %s: %w", name, err)
-			}
-			return nil
+			return p.withField(m, unknownHint, func(b []byte) error { return s.ignoresHint(b, name, c) })
 		})
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (s *suite) refusesField(b []byte, name string) error {
+	_, err := s.decode(b)
+	if err == nil {
+		return fmt.Errorf("a field of %s that is not known is ignored", name)
+	}
+	if isPanic(err) {
+		return fmt.Errorf("with an unknown field in %s: %w", name, err)
+	}
+	if !strings.Contains(err.Error(), fmt.Sprint(unknownField)) {
+		return fmt.Errorf("with an unknown field in %s the error does not name the field: %w", name, err)
+	}
+	return nil
+}
+
+func (s *suite) ignoresHint(b []byte, name string, c Case) error {
+	f, err := s.decode(b)
+	if err != nil {
+		return fmt.Errorf("a hint in %s is refused: %w", name, err)
+	}
+	if err := equal(c.Node, f.Root); err != nil {
+		return fmt.Errorf("with a hint in %s: %w", name, err)
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -29,10 +27,6 @@ func cancelled(text string) error {
 	return wire.Fail(seracv1.FailureKind_FAILURE_KIND_CANCELLED, errors.New(text))
 }
 
-// maxMessage bounds an error's text: it travels in HTTP/2 headers, percent-encoded, and clients refuse more than 8 KiB
-// of those.
-const maxMessage = 6 << 10
-
 // statusOf is a failure as clients get it. Its code follows the failure's kind, never its text.
 func statusOf(err error) error {
 	if err == nil {
@@ -41,30 +35,11 @@ func statusOf(err error) error {
 	var failure *wire.Failure
 	if !errors.As(err, &failure) {
 		if st, ok := status.FromError(err); ok {
-			return status.Error(st.Code(), cut(st.Message()))
+			return status.Error(st.Code(), wire.Cut(st.Message()))
 		}
 	}
-	return status.Error(wire.Code(wire.KindOf(err)), cut(err.Error()))
+	return status.Error(wire.Code(wire.KindOf(err)), wire.Cut(err.Error()))
 }
-
-// cut keeps the first bytes of a text such that, percent-encoded, it stays below maxMessage, and makes it valid UTF-8.
-func cut(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	size := 0
-	for i, r := range text {
-		if r >= ' ' && r <= '~' && r != '%' {
-			size++
-		} else {
-			size += 3 * utf8.RuneLen(r)
-		}
-		if size > maxMessage-len(cutMark)*3 {
-			return text[:i] + cutMark
-		}
-	}
-	return text
-}
-
-const cutMark = " [...]"
 
 func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)

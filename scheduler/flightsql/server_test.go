@@ -167,12 +167,6 @@ func TestFailuresHaveCodes(t *testing.T) {
 }
 
 func TestLongErrorsAreCut(t *testing.T) {
-	require.Equal(t, "short: é", cut("short: é"))
-	for _, text := range []string{strings.Repeat("x", 100_000), strings.Repeat("é", 100_000), strings.Repeat("%", 100_000), strings.Repeat("x\xff", 100_000)} {
-		got := cut(text)
-		require.Less(t, len(got), maxMessage)
-		require.True(t, strings.HasSuffix(got, cutMark))
-	}
 	_, address := serve(t, Options{})
 	c := dial(t, address)
 	_, err := c.Execute(testContext(t), strings.Repeat("é", 50_000))
