@@ -21,7 +21,7 @@ import (
 )
 
 func TestQuery(t *testing.T) {
-	b := newBench(t, Options{})
+	b := newBench(t, Options{StatusGrace: 10 * time.Second})
 	xs := []*fake{b.start("e1", 2), b.start("e2", 2), b.start("e3", 1)}
 	require.Equal(t, 5, b.c.Slots())
 	ctx := testContext(t)

@@ -158,7 +158,7 @@ func (r *Run) pulled(s *stream, err error) {
 		c.dispatch()
 		return
 	}
-	time.AfterFunc(statusGrace, func() {
+	time.AfterFunc(c.o.StatusGrace, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.step(r, job.ResultDone{Attempt: s.attempt})

@@ -25,6 +25,9 @@ type Options struct {
 	// them goes to the client. Until then a lost executor costs a silent re-run. Defaults 4 MiB, 1 s.
 	HoldBackBytes int64
 	HoldBackTime  time.Duration
+	// StatusGrace is how long a result task whose rows have all arrived waits for the executor's FINISHED status, which brings
+	// its metrics. Default 50 ms.
+	StatusGrace time.Duration
 	// Dial connects to an executor's Flight service. Default: TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Logger gets what the cluster has to say; nil: slog.Default().
@@ -46,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.HoldBackTime == 0 {
 		o.HoldBackTime = time.Second
+	}
+	if o.StatusGrace == 0 {
+		o.StatusGrace = 50 * time.Millisecond
 	}
 	if o.Dial == nil {
 		var d net.Dialer

@@ -20,10 +20,6 @@ const idleTime = time.Second
 // Options.HoldBackBytes in the scheduler.
 const ahead = 4
 
-// statusGrace is how long a result task whose rows have all arrived waits for the executor's FINISHED status, which
-// brings its metrics.
-const statusGrace = 50 * time.Millisecond
-
 // results are the result tasks' streams, read in order. Guarded by Run.mu.
 type results struct {
 	tasks   []resultTask
