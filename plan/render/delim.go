@@ -32,7 +32,9 @@ func (w *writer) delimGet(n *plan.DelimGet) (string, error) {
 // inside writes a node with its DelimGets reading d.
 func (w *writer) inside(d delimSource, n plan.Node) (string, error) {
 	w.delims = append(w.delims, d)
+	w.joins++
 	sql, err := w.node(n)
+	w.joins--
 	w.delims = w.delims[:len(w.delims)-1]
 	return sql, err
 }
@@ -83,7 +85,9 @@ func (w *writer) lateral(n *plan.DelimJoin) (string, error) {
 	if n.Flipped {
 		return "", fmt.Errorf("a lateral delim join is never flipped")
 	}
+	w.joins++
 	left, err := w.input(n.Join.Left)
+	w.joins--
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,8 @@ import (
 )
 
 func (w *writer) join(n *plan.Join) (string, error) {
+	w.joins++
+	defer func() { w.joins-- }()
 	left, err := w.input(n.Left)
 	if err != nil {
 		return "", err

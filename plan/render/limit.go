@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 
 // limit writes LIMIT, OFFSET and top-N. A count that came from a subquery is a column of the input, the same in every
 // row: the input is materialised then, so that the count can be read from its first row.
+//
+// Below a join the result is materialised. DuckDB pushes the join's filter below a LIMIT otherwise, which then takes rows that
+// it should not (duckdb/duckdb#22924). A correlated LIMIT it turns into a window, where it does not.
 func (w *writer) limit(n *plan.Limit) (string, error) {
 	sql, err := w.node(n.Input)
 	if err != nil {
@@ -51,7 +55,17 @@ func (w *writer) limit(n *plan.Limit) (string, error) {
 		}
 		out += " OFFSET " + offset
 	}
+	if w.joins > 0 && !w.correlated() {
+		name := w.name("x")
+		in := w.alias(name, width)
+		return "WITH " + name + " AS MATERIALIZED (" + out + ") " + selectFrom(in.cols, in.from), nil
+	}
 	return out, nil
+}
+
+// correlated says that what is written reads the current row of a lateral join.
+func (w *writer) correlated() bool {
+	return slices.ContainsFunc(w.delims, func(d delimSource) bool { return d.cte == "" })
 }
 
 func isConstant(e plan.Expr) bool {

@@ -37,6 +37,7 @@ type writer struct {
 	lambdas [][]string     // the parameters of the lambdas around, outermost first
 	ctes    map[int]string // the SQL name of each CTE around
 	delims  []delimSource  // the delim joins around whose non-source side is being written, outermost first
+	joins   int            // the joins around
 }
 
 func column(i int) string { return fmt.Sprintf("c%d", i) }

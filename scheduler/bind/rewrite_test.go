@@ -97,3 +97,33 @@ func TestTextsOverScansAreTextsOverTables(t *testing.T) {
 		require.Empty(t, want.differ(r.run(ctx, text), false), "%s\n%s", sql, text)
 	}
 }
+
+// DuckDB 1.5 takes rows for a LIMIT that are not the first, where it can filter them by a join above.
+func TestLimitsBelowJoins(t *testing.T) {
+	ctx := context.Background()
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		return exec(ctx, `CREATE TABLE big AS SELECT i::INTEGER AS i, i::INTEGER % 1000 AS k FROM range(100000) t(i);
+			CREATE TABLE mid AS SELECT k::INTEGER AS k FROM range(100) t(k); CREATE TABLE tiny AS SELECT 50000 + i::INTEGER AS i FROM range(5) t(i)`)
+	})
+	b := New(1)
+	defer b.Close()
+	for _, limited := range []string{
+		"SELECT i FROM big SEMI JOIN mid ON mid.k = big.k ORDER BY i LIMIT 100", "SELECT i FROM big WHERE k IN (SELECT k FROM mid) ORDER BY i LIMIT 100 OFFSET 1",
+		"SELECT DISTINCT i FROM big JOIN mid ON mid.k = big.k ORDER BY i LIMIT (SELECT 90)",
+	} {
+		for _, sql := range []string{
+			"SELECT tiny.i FROM tiny JOIN (" + limited + ") b ON b.i = tiny.i", "SELECT tiny.i FROM tiny WHERE i IN (" + limited + ")",
+			"WITH b AS (" + limited + ") SELECT tiny.i FROM tiny JOIN b USING (i) JOIN mid ON mid.k <> tiny.i",
+		} {
+			bound, err := b.Bind(ctx, r.request(sql))
+			require.NoError(t, err, sql)
+			require.NotNil(t, bound.Plan, "%s\n%s", bound.Reason, sql)
+			require.Nil(t, bound.Whole, sql)
+			text, err := r.rendered(bound.Plan)
+			require.NoError(t, err, sql)
+			got := r.run(ctx, text)
+			require.NoError(t, got.err, sql)
+			require.Empty(t, got.rows, "%s\n%s", sql, text)
+		}
+	}
+}

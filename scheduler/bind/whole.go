@@ -1,13 +1,18 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seracdb/serac/plan"
 )
 
-// whole adds the statement as text over its scans.
+// whole adds the statement as text over its scans. Where DuckDB would push a join's filter below a LIMIT of the text
+// (duckdb/duckdb#22924) there is the plan alone: it is written so that DuckDB does not (plan/render).
 func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
+	if out.Plan != nil && limitBelowJoin(out.Plan, false) {
+		return
+	}
 	if r == nil {
 		why := "it cannot be run as text: " + firstLine(rewriteErr.Error())
 		if out.Reason != "" {
@@ -32,6 +37,18 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		w.Scans = append(w.Scans, plan.NamedScan{Name: name, Scan: leaf})
 	}
 	out.Whole = w
+}
+
+func limitBelowJoin(n plan.Node, joined bool) bool {
+	switch n.(type) {
+	case *plan.Limit:
+		if joined {
+			return true
+		}
+	case *plan.Join, *plan.DelimJoin:
+		joined = true
+	}
+	return slices.ContainsFunc(n.Children(), func(child plan.Node) bool { return limitBelowJoin(child, joined) })
 }
 
 // tableScan is what a leaf reads of a table.
