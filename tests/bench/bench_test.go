@@ -20,8 +20,10 @@ var (
 	sf        = flag.Float64("sf", 1, "scale factor of the TPC-H-like data")
 	hits      = flag.Int("hits", 1_000_000, "rows of the ClickBench-like table")
 	runs      = flag.Int("runs", 3, "runs of each query on each side; the fastest counts")
+	only      = flag.String("only", "", "run only the queries whose names match this regular expression")
 	memoryMiB = flag.Int("memory", 1024, "memory limit of each executor in BenchmarkMemory, in MiB")
-	data      = flag.String("data", "", "keep the TPC-H-like data in this directory, and take them from it when they are there")
+	data      = flag.String("data", "", "keep the loaded tables in this directory, and take them from it when they are there")
+	tpcds     = flag.String("tpcds", "", "directory of TPC-DS's data and queries, made by tpcds.py")
 )
 
 func TestMain(m *testing.M) {
@@ -32,19 +34,15 @@ func TestMain(m *testing.M) {
 
 // BenchmarkTPCH compares all 22 queries in `serac serve` with DuckDB alone on the same Parquet files.
 func BenchmarkTPCH(b *testing.B) {
-	dataDir := dataTPCH(b)
-	client := process.Serve(b, dataDir).Connect(b)
-	client.Query("USE tpch")
-	duck := reference.Open(b, openCatalog(b, dataDir), "tpch", runtime.NumCPU())
+	duck, client, c := beside(b, dataTPCH(b), "tpch")
 	for n := 1; n <= tpch.Queries; n++ {
 		require.Empty(b, compare.Diff(duck.Query(tpch.Query(n)), client.Query(tpch.Query(n))), "query %d", n)
 	}
-	c := newComparison(*runs, duckSide(duck), seracSide("serac serve", client))
 	for n := 1; n <= tpch.Queries; n++ {
 		c.measure(fmt.Sprintf("q%d", n), tpch.Query(n))
 	}
 	c.end()
-	b.ReportMetric(c.total(1), "serac/duckdb")
+	b.ReportMetric(c.totalRatio(1), "serac/duckdb")
 	b.ReportMetric(c.geomean(1), "geomean")
 }
 

@@ -19,13 +19,13 @@ import (
 	"github.com/seracdb/serac/tests/tpch"
 )
 
-// dataTPCH is a data directory with the eight tables at the scale factor of -sf in the schema tpch: one that is gone with
-// the benchmark, or a directory in that of -data, which is filled once.
-func dataTPCH(b *testing.B) string {
+// loaded is a data directory that load has filled through `serac serve`: one that is gone with the benchmark, or that of this
+// name in the directory of -data, which is filled once.
+func loaded(b *testing.B, name string, load func(client *process.Client), env ...string) string {
 	b.Helper()
 	dir := b.TempDir()
 	if *data != "" {
-		dir = filepath.Join(*data, fmt.Sprintf("tpch-sf%v", *sf))
+		dir = filepath.Join(*data, name)
 	}
 	complete := filepath.Join(dir, "complete")
 	if _, err := os.Stat(complete); err == nil {
@@ -33,18 +33,25 @@ func dataTPCH(b *testing.B) string {
 	}
 	require.NoError(b, os.RemoveAll(dir)) // of a run that was ended
 	require.NoError(b, os.MkdirAll(dir, 0o755))
-	load := process.Serve(b, dir, "SERAC_QUERY__TIMEOUT_SECS=0")
-	loadTPCH(load.Connect(b), "tpch", *sf)
-	load.Stop()
+	server := process.Serve(b, dir, append(env, "SERAC_QUERY__TIMEOUT_SECS=0")...)
+	start := time.Now()
+	load(server.Connect(b))
+	fmt.Printf("\n%s, loaded in %s\n", name, time.Since(start).Round(time.Second))
+	server.Stop()
 	require.NoError(b, os.WriteFile(complete, nil, 0o644))
 	return dir
+}
+
+// dataTPCH is a data directory with the eight tables at the scale factor of -sf in the schema tpch.
+func dataTPCH(b *testing.B) string {
+	b.Helper()
+	return loaded(b, fmt.Sprintf("tpch-sf%v", *sf), func(client *process.Client) { loadTPCH(client, "tpch", *sf) })
 }
 
 // loadTPCH makes the eight tables in a schema.
 func loadTPCH(client *process.Client, schema string, factor float64) {
 	client.Query("CREATE SCHEMA " + schema)
 	client.Query("USE " + schema)
-	start := time.Now()
 	for _, t := range tpch.Tables() {
 		client.Query(t.CreateSQL(t.Name))
 		chunks := 1
@@ -55,7 +62,24 @@ func loadTPCH(client *process.Client, schema string, factor float64) {
 			client.Query(tpch.InsertSQL(t.Name, t.Name, factor, i, chunks))
 		}
 	}
-	fmt.Printf("\nTPC-H-like data at scale factor %v, loaded in %s; %d threads\n", factor, time.Since(start).Round(time.Second), runtime.NumCPU())
+}
+
+// memoryLimit is what DuckDB may take where `serac serve` is compared with DuckDB alone, on either side.
+const memoryLimit = "8GiB"
+
+// beside compares DuckDB alone over the Parquet files of a schema's tables with `serac serve` over their data directory, with the
+// same threads and memory.
+func beside(b *testing.B, dataDir, schema string) (duck *reference.DB, client *process.Client, c *comparison) {
+	b.Helper()
+	threads := runtime.NumCPU()
+	cluster := process.Serve(b, dataDir, "SERAC_QUERY__TIMEOUT_SECS=0", "SERAC_EXECUTOR__MEMORY_LIMIT="+memoryLimit,
+		fmt.Sprintf("SERAC_EXECUTOR__SLOTS=%d", threads))
+	client = cluster.Connect(b)
+	client.Query("USE " + schema)
+	duck = reference.Open(b, openCatalog(b, dataDir), schema, threads)
+	duck.Exec(fmt.Sprintf("SET memory_limit = '%s'", memoryLimit))
+	fmt.Printf("\n%s: %d threads, %s\n", schema, threads, memoryLimit)
+	return duck, client, newComparison(duckSide(duck), seracSide("serac serve", client, cluster.Server))
 }
 
 // openCatalog is the embedded catalog of a data directory.
@@ -68,9 +92,13 @@ func openCatalog(tb testing.TB, dataDir string) *catalog.Catalog {
 }
 
 func duckSide(db *reference.DB) side {
-	return side{"duckdb", func(sql string) { db.Query(sql) }}
+	return side{"duckdb", func(sql string) { db.Query(sql) }, []int{os.Getpid()}}
 }
 
-func seracSide(name string, client *process.Client) side {
-	return side{name, func(sql string) { client.Query(sql) }}
+func seracSide(name string, client *process.Client, processes ...*process.Process) side {
+	s := side{name: name, run: func(sql string) { client.Query(sql) }}
+	for _, p := range processes {
+		s.pids = append(s.pids, p.PID())
+	}
+	return s
 }

@@ -30,16 +30,16 @@ func BenchmarkDistributed(b *testing.B) {
 	for n := 1; n <= tpch.Queries; n++ {
 		require.Empty(b, compare.Diff(duck.Query(tpch.Query(n)), clients[0].Query(tpch.Query(n))), "query %d", n)
 	}
-	c := newComparison(*runs, duckSide(duck), seracSide("2 executors, 1 thread", clients[0]),
-		seracSide("1 executor, 1 thread", clients[1]), alone)
+	c := newComparison(duckSide(duck), seracSide("2 executors, 1 thread", clients[0], append(two.Executors, two.Server)...),
+		seracSide("1 executor, 1 thread", clients[1], append(one.Executors, one.Server)...), alone)
 	for n := 1; n <= tpch.Queries; n++ {
 		c.measure(fmt.Sprintf("q%d", n), tpch.Query(n))
 	}
 	c.end()
 	fmt.Printf("one executor takes %.2f times as long as two; DuckDB with one thread %.2f times as long as with two\n",
-		ratio(c.totals[2], c.totals[1]), c.total(3))
-	b.ReportMetric(c.total(1), "two/duckdb")
-	b.ReportMetric(ratio(c.totals[2], c.totals[1]), "one/two")
+		ratio(c.total.elapsed[2], c.total.elapsed[1]), c.totalRatio(3))
+	b.ReportMetric(c.totalRatio(1), "two/duckdb")
+	b.ReportMetric(ratio(c.total.elapsed[2], c.total.elapsed[1]), "one/two")
 }
 
 // BenchmarkStarJoin compares a star join with join filters and without: a small part of one dimension decides which part of
@@ -68,7 +68,7 @@ func BenchmarkStarJoin(b *testing.B) {
 	}
 	off.Query("SET join_filters = false")
 	fmt.Printf("\nstar join: %d facts in %d files\n", facts, files)
-	c := newComparison(*runs, seracSide("without filters", off), seracSide("with join filters", on))
+	c := newComparison(seracSide("without filters", off), seracSide("with join filters", on))
 	for _, q := range []struct{ label, sql string }{
 		{"dates", "SELECT weekday, sum(amount) FROM sales JOIN dates USING (date_key) WHERE year = 2 GROUP BY ALL"},
 		{"shops", "SELECT city, sum(amount) FROM sales JOIN shops USING (shop_key) WHERE city IN ('city 7', 'city 8') GROUP BY ALL"},
@@ -79,5 +79,5 @@ func BenchmarkStarJoin(b *testing.B) {
 		c.measure(q.label, q.sql)
 	}
 	c.end()
-	b.ReportMetric(c.total(1), "with/without")
+	b.ReportMetric(c.totalRatio(1), "with/without")
 }

@@ -106,10 +106,10 @@ func BenchmarkEngines(b *testing.B) {
 	for _, name := range []string{"datafusion", "ballista", "spark", "trino"} {
 		if e := startEngine(b, python, name, tables, threads); e != nil {
 			engines = append(engines, e)
-			sides = append(sides, side{e.name, e.run})
+			sides = append(sides, side{name: e.name, run: e.run})
 		}
 	}
-	c := newComparison(*runs, sides...)
+	c := newComparison(sides...)
 	for n := 1; n <= tpch.Queries; n++ {
 		c.measure(fmt.Sprintf("q%d", n), tpch.Query(n))
 	}
@@ -122,6 +122,6 @@ func BenchmarkEngines(b *testing.B) {
 		}
 	}
 	for i := range engines {
-		b.ReportMetric(c.total(i+2), "engine"+strconv.Itoa(i+1)+"/duckdb")
+		b.ReportMetric(c.totalRatio(i+2), "engine"+strconv.Itoa(i+1)+"/duckdb")
 	}
 }
