@@ -48,14 +48,14 @@ func (st *statement) boundKey(text string) string {
 // were, each in the same version.
 func (st *statement) bindAgain(ctx context.Context, text string) (*bind.Bound, error) {
 	if len(text) > keptBytes {
-		return st.bind(ctx, text)
+		return st.bindFor(ctx, text, st.textOnly)
 	}
 	key := st.boundKey(text)
 	if known, ok := st.bounds.kept.Get(key); ok && st.unchanged(ctx, known) {
 		again := *known
 		return &again, nil
 	}
-	bound, err := st.bind(ctx, text)
+	bound, err := st.bindFor(ctx, text, st.textOnly)
 	if err == nil && bound.Repeatable && bound.Whole != nil {
 		again := *bound
 		st.bounds.kept.Add(key, &again)
@@ -63,7 +63,8 @@ func (st *statement) bindAgain(ctx context.Context, text string) (*bind.Bound, e
 	return bound, err
 }
 
-// unchanged resolves the tables of a query, which pins them for the statement, and says whether all are as they were.
+// unchanged resolves the tables of a query, which pins them for the statement, and says whether all are as they were and what
+// is known is still what the statement needs.
 func (st *statement) unchanged(ctx context.Context, known *bind.Bound) bool {
 	for i, ref := range known.Refs {
 		t, err := st.resolve(ctx, ref)
@@ -71,5 +72,6 @@ func (st *statement) unchanged(ctx context.Context, known *bind.Bound) bool {
 			return false
 		}
 	}
-	return true
+	// One without a plan can do nothing but run whole.
+	return known.Plan != nil || known.Reason != "" || st.textOnly(known.Tables)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seracdb/serac/format"
 	"github.com/seracdb/serac/iceberg/catalog"
 	"github.com/seracdb/serac/iceberg/inspect"
+	"github.com/seracdb/serac/iceberg/object"
 	"github.com/seracdb/serac/iceberg/scan"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -39,11 +40,16 @@ func (st *statement) query(ctx context.Context, text string) (engine.Execution, 
 	})
 }
 
-// bind has DuckDB bind a query over the session's names.
+// bind has DuckDB bind a query over the session's names, and plan it.
 func (st *statement) bind(ctx context.Context, text string) (*bind.Bound, error) {
+	return st.bindFor(ctx, text, nil)
+}
+
+// bindFor is bind that may leave out the plan (bind.Request.TextOnly).
+func (st *statement) bindFor(ctx context.Context, text string, textOnly func([]*bind.Table) bool) (*bind.Bound, error) {
 	catalogName, schema := st.session.Namespace()
 	bound, err := st.opts.Binder.Bind(ctx, bind.Request{
-		SQL: text, Catalog: catalogName, Schema: schema, Settings: st.settings, Resolve: st.resolve,
+		SQL: text, Catalog: catalogName, Schema: schema, Settings: st.settings, Resolve: st.resolve, TextOnly: textOnly,
 	})
 	if err != nil {
 		return nil, bindError(err)
@@ -196,17 +202,42 @@ func (st *statement) mayDistribute(root plan.Node) bool {
 	return most >= threshold && len(st.opts.Cluster.Executors()) != 1
 }
 
+// fewFiles is how many data files a table may have without it being worth a plan to know which of them a statement needs:
+// DuckDB looks into each.
+const fewFiles = 8
+
+// textOnly says that a query over these tables runs whole, whatever its plan is, and that a plan would save little reading: there
+// is one executor, and the tables are a few local files each.
+func (st *statement) textOnly(tables []*bind.Table) bool {
+	if st.options.DistributionThreshold == 0 || len(st.opts.Cluster.Executors()) != 1 {
+		return false
+	}
+	for _, t := range tables {
+		pinned, ok := st.tables.byKey(t.Key)
+		if !ok || t.Metadata != "" || t.AsOf {
+			return false
+		}
+		if files := pinned.Files(); files < 0 || files > fewFiles {
+			return false
+		}
+		if _, local, err := object.LocalPath(pinned.Location()); err != nil || !local {
+			return false
+		}
+	}
+	return true
+}
+
 // whole says why a statement runs whole in one task, or "" when it is worth distributing.
 func (st *statement) whole(bound *bind.Bound, scanned int64) string {
 	threshold := st.options.DistributionThreshold
 	switch {
-	case bound.Plan == nil:
+	case bound.Plan == nil && bound.Reason != "":
 		return "the plan cannot express it: " + bound.Reason
-	case threshold == 0:
+	case threshold == 0 && bound.Plan != nil:
 		return ""
 	case scanned < threshold:
 		return fmt.Sprintf("scans %s, below the distribution threshold of %s", planner.SizeText(scanned), config.Bytes(threshold))
-	case len(st.opts.Cluster.Executors()) == 1:
+	case bound.Plan == nil || len(st.opts.Cluster.Executors()) == 1: // without a plan there was one when it was bound
 		return "there is one executor: DuckDB spreads the statement over its threads itself"
 	}
 	return ""

@@ -134,6 +134,22 @@ func (t *Table) Rows() int64 { return t.rows }
 // Bytes is the size of the current snapshot's files by its summary; -1 when unknown.
 func (t *Table) Bytes() int64 { return t.bytes }
 
+// Files is the number of data files of the current snapshot by its summary; -1 when unknown.
+func (t *Table) Files() int64 {
+	s := t.ice.CurrentSnapshot()
+	switch {
+	case s == nil:
+		return 0
+	case s.Summary == nil:
+		return -1
+	}
+	n, err := strconv.ParseInt(s.Summary.Properties["total-data-files"], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
 // MetadataLocation is where the metadata of this version is.
 func (t *Table) MetadataLocation() string { return t.ice.MetadataLocation() }
 

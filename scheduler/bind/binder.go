@@ -121,12 +121,14 @@ func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables 
 		return nil, nil, err
 	}
 	// The text of query() is computed, so nothing that is refused may be in it; and nothing may come of it.
-	for _, step := range []func() error{
-		func() error { return tree.refused(p.files.On()) },
-		func() error { return b.texts(ctx) },
-		func() error { return tree.refused(p.files.On()) },
-	} {
-		if err := step(); err != nil {
+	if err := tree.refused(p.files.On()); err != nil {
+		return nil, nil, err
+	}
+	if err := b.texts(ctx); err != nil {
+		return nil, nil, err
+	}
+	if b.changed {
+		if err := tree.refused(p.files.On()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -145,6 +147,9 @@ func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables 
 		if b.rewriteErr != nil {
 			return nil, nil, b.rewriteErr
 		}
+		if err := b.generatedViews(ctx); err != nil {
+			return nil, nil, err
+		}
 		b.text = b.rewritten.sql
 	}
 	return b, tables, nil
@@ -159,8 +164,10 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	if err := b.describe(ctx, out); err != nil {
 		return nil, err
 	}
-	if err := b.ladder(ctx, out, b.rewritten, skipOptimised); err != nil {
-		return nil, err
+	if b.rewritten == nil || req.TextOnly == nil || !req.TextOnly(tables) {
+		if err := b.ladder(ctx, out, skipOptimised); err != nil {
+			return nil, err
+		}
 	}
 	b.whole(out, b.rewritten, b.rewriteErr)
 	if out.Plan == nil && out.Whole == nil {
@@ -237,7 +244,7 @@ func (b *binding) describe(ctx context.Context, out *Bound) error {
 }
 
 // ladder takes the first rung on which the plan can be expressed.
-func (b *binding) ladder(ctx context.Context, out *Bound, rewritten *rewritten, skipOptimised bool) error {
+func (b *binding) ladder(ctx context.Context, out *Bound, skipOptimised bool) error {
 	var n plan.Node
 	var err error = &unsupportedError{"not tried"}
 	if !skipOptimised {
@@ -252,10 +259,13 @@ func (b *binding) ladder(ctx context.Context, out *Bound, rewritten *rewritten, 
 		return err
 	}
 	out.Reason = "optimised plan: " + reason
-	if rewritten == nil {
+	if b.rewritten == nil {
 		return nil
 	}
-	n, err = b.importPlan(ctx, rewritten.sql, false, out.Columns)
+	if err := b.generatedViews(ctx); err != nil {
+		return err
+	}
+	n, err = b.importPlan(ctx, b.rewritten.sql, false, out.Columns)
 	if err == nil {
 		out.Plan = n
 		return nil

@@ -42,12 +42,23 @@ func (s *statement) json() (string, error) {
 	return b.String(), nil
 }
 
-func (s *statement) clone() (*statement, error) {
-	text, err := s.json()
-	if err != nil {
-		return nil, err
+// clone is a copy of a tree.
+func clone(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = clone(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, child := range v {
+			out[key] = clone(child)
+		}
+		return out
 	}
-	return parseStatement(text)
+	return v
 }
 
 // names is a set of names in lower case.

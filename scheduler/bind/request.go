@@ -122,11 +122,14 @@ type Request struct {
 	Params []*plan.Constant
 	// Resolve finds the tables.
 	Resolve Resolver
+	// TextOnly says of a statement's tables that it will run whole and that little comes of knowing which of their columns and
+	// files it needs. No plan is made then, which takes half of the time, if the text can be run. nil: a plan is made.
+	TextOnly func(tables []*Table) bool
 }
 
 // Bound is a query that has been bound.
 type Bound struct {
-	// Plan is the query as a plan; nil when it cannot be expressed, and Reason says why.
+	// Plan is the query as a plan; nil when it cannot be expressed, and Reason says why, or when it was not asked for.
 	Plan plan.Node
 	// Reason says which rung of the ladder was taken and why; "" when Plan is the optimised plan.
 	Reason string

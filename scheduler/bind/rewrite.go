@@ -18,6 +18,8 @@ type rewritten struct {
 	tables map[string]*Table // behind the generated names
 	// columns are the column names that the text has, in lower case; nil when it may mean any column of its tables.
 	columns names
+	// unnamed says that it may mean others than these too, by a star for one.
+	unnamed bool
 	// momentary says that something was evaluated: the text is of this moment.
 	momentary bool
 }
@@ -47,12 +49,20 @@ func (b *binding) unnameable(ref Ref) bool {
 	return ref.At != nil || t.Renamed || t.Call != nil
 }
 
-// rewrite makes the statement's text over generated names, and views behind them.
-func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
-	tree, err := b.tree.clone()
-	if err != nil {
-		return nil, err
+// generatedViews puts views where the rewritten text's generated names look for them.
+func (b *binding) generatedViews(ctx context.Context) error {
+	for _, name := range b.rewritten.scans {
+		if err := b.view(ctx, b.req.Catalog, b.req.Schema, name, b.rewritten.tables[name].stub()); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// rewrite makes the statement's text over generated names. Most statements are not bound by it, and it is only run: see
+// generatedViews for those that are.
+func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
+	tree := &statement{tree: clone(b.tree.tree)}
 	out := &rewritten{tables: map[string]*Table{}}
 	nodes := tree.tables()
 	prefixes := map[string]string{} // "schema.table" and "catalog.schema.table" to the alias that stands for it
@@ -69,9 +79,6 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 			nameOf[key] = name
 			out.scans = append(out.scans, name)
 			out.tables[name] = t
-			if err := b.view(ctx, b.req.Catalog, b.req.Schema, name, t.stub()); err != nil {
-				return nil, err
-			}
 		}
 		alias, _ := n.node["alias"].(string)
 		if alias == "" {
@@ -96,7 +103,8 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 	}
 	out.momentary = slices.ContainsFunc(r.replacements, func(r *replacement) bool { return r.evaluate })
 	explicitCrossJoins(tree.tree, false)
-	out.columns = namedColumns(tree.tree)
+	out.columns, out.unnamed = namedColumns(tree.tree)
+	var err error
 	if out.sql, err = b.planner.text(ctx, tree); err != nil {
 		return nil, fmt.Errorf("write the statement back: %w", err)
 	}
@@ -241,7 +249,7 @@ func differ(a, b any, path string) string {
 		}
 		return ""
 	default:
-		if fmt.Sprint(a) != fmt.Sprint(b) {
+		if a != b && fmt.Sprint(a) != fmt.Sprint(b) {
 			return path
 		}
 		return ""

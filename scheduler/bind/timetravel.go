@@ -70,11 +70,7 @@ func (b *binding) pointInTime(ctx context.Context, n tableNode) (*At, error) {
 // constantText is the text of an expression of a syntax tree, with parameters and the clock replaced by their values. what is
 // the error when it can be none.
 func (b *binding) constantText(ctx context.Context, expr any, what string) (string, error) {
-	copied, err := (&statement{tree: map[string]any{"expr": expr, "statements": []any{nil}}}).clone()
-	if err != nil {
-		return "", err
-	}
-	item := copied.tree.(map[string]any)["expr"]
+	item := clone(expr)
 	constant := true
 	visit(item, func(node map[string]any) {
 		switch node["class"] {

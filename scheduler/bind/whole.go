@@ -26,9 +26,13 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		t := r.tables[name]
 		columns := t.Columns
 		var planned []tableScan
-		if out.Plan != nil && t.Call == nil {
+		switch {
+		case t.Call != nil:
+		case out.Plan != nil:
 			planned = scansOf(out.Plan, t)
 			columns = wholeColumns(t, planned, r.columns)
+		case out.Reason == "" && !r.unnamed:
+			columns = wholeColumns(t, nil, r.columns)
 		}
 		leaf := t.scan(plan.LeafID(i+1), columns)
 		if s, ok := leaf.(*plan.IcebergScan); ok {
@@ -124,53 +128,46 @@ func wholeColumns(t *Table, planned []tableScan, named names) []plan.ScanColumn 
 	return out
 }
 
-// namedColumns are the words of a text that may name columns, in lower case. It is nil where leaving out a column that
-// the text does not name could change what it means: a star is counted by position (set operations, lists of column
-// names), a natural join looks for common names, a row is named as a whole.
-func namedColumns(tree any) names {
+// namedColumns are the words of a text that may name columns, in lower case, and whether it may also mean columns that it
+// does not name. named is nil where leaving out such a column could change what the text means: a star is counted by position
+// (set operations, lists of column names), a natural join looks for common names, a row is named as a whole.
+func namedColumns(tree any) (named names, unnamed bool) {
 	out := names{}
-	star, byPosition, byName := false, false, false
-	var aliases []string
+	star, byPosition, byName, lists := false, false, false, false
+	aliases, values := names{}, names{} // of tables; words that stand alone as values
 	visit(tree, func(node map[string]any) {
 		switch node["type"] {
-		case "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "PIVOT", "SHOW_REF":
+		case "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE":
 			byPosition = true
+		case "PIVOT", "SHOW_REF":
+			lists = true
 		case "STAR", "COLUMNS":
 			star = true
 		case "BASE_TABLE":
 			if alias, _ := node["alias"].(string); alias != "" {
-				aliases = append(aliases, strings.ToLower(alias))
+				aliases[strings.ToLower(alias)] = true
 			}
 		}
-		if list, _ := node["column_name_alias"].([]any); len(list) > 0 {
-			byPosition = true
+		if list, _ := node["column_names"].([]any); len(list) == 1 {
+			word, _ := list[0].(string)
+			values[strings.ToLower(word)] = true
 		}
-		if list, _ := node["aliases"].([]any); len(list) > 0 {
-			byPosition = true
+		for _, key := range []string{"column_name_alias", "aliases"} {
+			if list, _ := node[key].([]any); len(list) > 0 {
+				lists = true
+			}
 		}
 		if node["ref_type"] == "NATURAL" || node["ref_type"] == "POSITIONAL" {
 			byName = true
 		}
 	}, func(word string) { out[strings.ToLower(word)] = true })
-	for _, a := range aliases {
-		byName = byName || rowNamed(tree, a)
+	for a := range aliases {
+		byName = byName || values[a] // a row
 	}
-	if byName || star && byPosition {
-		return nil
+	if byName || star && (byPosition || lists) {
+		return nil, true
 	}
-	return out
-}
-
-// rowNamed says that a table's alias is used as a value.
-func rowNamed(tree any, alias string) bool {
-	found := false
-	visit(tree, func(node map[string]any) {
-		list, _ := node["column_names"].([]any)
-		if len(list) == 1 && strings.EqualFold(list[0].(string), alias) {
-			found = true
-		}
-	}, nil)
-	return found
+	return out, star || lists
 }
 
 // visit calls object for every object of a tree and, if not nil, word for every string in it.

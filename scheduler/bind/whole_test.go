@@ -51,3 +51,46 @@ func TestTextPrunesAsThePlanDoes(t *testing.T) {
 		require.Empty(t, r.run(ctx, sql).differ(r.run(ctx, text), false), "%s\n%s", sql, text)
 	}
 }
+
+// Without a plan a text has the columns that it names, and all where it may mean others.
+func TestTextOnly(t *testing.T) {
+	ctx := context.Background()
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		return exec(ctx, `CREATE TABLE a(x INTEGER, y INTEGER, z VARCHAR); INSERT INTO a SELECT i, i % 7, 'z' || i FROM range(100) r(i);
+			CREATE TABLE b(x INTEGER, w INTEGER); INSERT INTO b SELECT i, i % 5 FROM range(50) r(i)`)
+	})
+	b := New(1)
+	defer b.Close()
+	for sql, want := range map[string][]string{
+		"SELECT z FROM a WHERE x = 5":                                   {"x", "z"},
+		"SELECT count(*) FROM a":                                        {"x"},
+		"SELECT * FROM a WHERE x = 5":                                   {"x", "y", "z"},
+		"FROM a":                                                        {"x", "y", "z"},
+		"SELECT COLUMNS('[xy]') FROM a":                                 {"x", "y", "z"},
+		"SELECT a FROM a":                                               {"x", "y", "z"},
+		"SELECT p FROM a AS q(o, p)":                                    {"x", "y", "z"},
+		"SELECT y FROM a UNION SELECT x FROM a":                         {"x", "y"},
+		"SELECT a.y, c.x FROM a NATURAL JOIN a AS c":                    {"x", "y", "z"},
+		"PIVOT a ON y IN (1, 2) USING count(*)":                         {"x", "y", "z"},
+		"WITH c AS (SELECT x, z FROM a) SELECT * FROM c":                {"x", "y", "z"},
+		"SELECT y FROM a WHERE EXISTS (SELECT 1 FROM a WHERE z > 'z5')": {"y", "z"},
+	} {
+		request := r.request(sql)
+		request.TextOnly = func(tables []*Table) bool { return len(tables) == 1 && tables[0].Name == "a" }
+		bound, err := b.Bind(ctx, request)
+		require.NoError(t, err, sql)
+		require.Nil(t, bound.Plan, sql)
+		require.Empty(t, bound.Reason, sql)
+		scan := bound.Whole.Scans[0].Scan.(*plan.IcebergScan)
+		require.Equal(t, want, scan.Schema().Names(), sql)
+		require.Nil(t, scan.Filter, sql)
+		text, err := r.rendered(bound.Whole)
+		require.NoError(t, err, sql)
+		require.Empty(t, r.run(ctx, sql).differ(r.run(ctx, text), false), "%s\n%s", sql, text)
+	}
+	request := r.request("SELECT w FROM b")
+	request.TextOnly = func([]*Table) bool { return false }
+	bound, err := b.Bind(ctx, request)
+	require.NoError(t, err)
+	require.NotNil(t, bound.Plan)
+}

@@ -47,3 +47,21 @@ func TestTheSameTextAgain(t *testing.T) {
 	time.Sleep(2 * time.Millisecond)
 	require.NotEqual(t, first, c.Value(when))
 }
+
+// What was bound for one executor, without a plan, serves as long as there is one, and is bound again when the statement may be
+// distributed.
+func TestTheSameTextForMoreExecutors(t *testing.T) {
+	cluster := process.Distributed(t, t.TempDir(), 1, "SERAC_EXECUTOR__SLOTS=1")
+	c := cluster.Connect(t)
+	c.Query("CREATE SCHEMA s")
+	c.Query("USE s")
+	c.Query("CREATE TABLE t AS SELECT i AS id, i % 10 AS g FROM range(1000) r(i)")
+	const sum = "SELECT sum(g)::VARCHAR FROM t WHERE id >= 500"
+	for range 2 {
+		require.Equal(t, "2250", c.Value(sum))
+	}
+	cluster.AddExecutor()
+	require.Equal(t, "2250", c.Value(sum))
+	c.Query("SET distribution_threshold = 0")
+	require.Equal(t, "2250", c.Value(sum))
+}
