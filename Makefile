@@ -22,6 +22,9 @@ BASE ?= $(shell git rev-parse --verify --quiet HEAD~1 2>/dev/null)
 # The scale factors of `make run` and of `make bench`.
 RUN_SF   ?= 0.1
 BENCH_SF ?= 1
+# Which benchmarks of tests/bench `make bench` runs, and further flags for them.
+BENCH      ?= .
+BENCH_ARGS ?=
 
 .PHONY: help
 help: ## List the targets
@@ -47,7 +50,7 @@ test-all: build ## Run the tests, also those that take long or need other progra
 
 .PHONY: bench
 bench: build ## Measure Serac against DuckDB alone, as ratios
-	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 60m -run '^$$' -bench . -benchtime 1x ./tests/bench -sf $(BENCH_SF)
+	SERAC_TEST_BINARY=$(CURDIR)/bin/serac $(GO) test $(TAGS) $(LDFLAGS) -timeout 60m -run '^$$' -bench '$(BENCH)' -benchtime 1x ./tests/bench -sf $(BENCH_SF) $(BENCH_ARGS)
 	$(GO) test $(TAGS) $(LDFLAGS) -run '^$$' -bench Plan -benchtime 5x ./iceberg/scan
 
 .PHONY: bench-codec

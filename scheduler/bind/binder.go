@@ -164,7 +164,7 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	if err := b.describe(ctx, out); err != nil {
 		return nil, err
 	}
-	if b.rewritten == nil || req.TextOnly == nil || !req.TextOnly(tables) {
+	if b.rewritten == nil || req.TextOnly == nil || b.tree.limitInside() || !req.TextOnly(tables) {
 		if err := b.ladder(ctx, out, skipOptimised); err != nil {
 			return nil, err
 		}

@@ -55,6 +55,28 @@ func limitBelowJoin(n plan.Node, joined bool) bool {
 	return slices.ContainsFunc(n.Children(), func(child plan.Node) bool { return limitBelowJoin(child, joined) })
 }
 
+// limitInside says that a query inside a statement has a LIMIT, so that only the plan shows whether it is below a join.
+func (s *statement) limitInside() bool {
+	count := func(v any) (n int) {
+		visit(v, func(node map[string]any) {
+			if kind, _ := node["type"].(string); kind == "LIMIT_MODIFIER" || kind == "LIMIT_PERCENT_MODIFIER" {
+				n++
+			}
+		}, nil)
+		return n
+	}
+	own := 0 // the statement's own, at its end
+	statements, _ := s.tree.(map[string]any)["statements"].([]any)
+	for _, of := range statements {
+		query, _ := of.(map[string]any)["node"].(map[string]any)
+		modifiers, _ := query["modifiers"].([]any)
+		for _, m := range modifiers {
+			own += min(count(m), 1)
+		}
+	}
+	return count(s.tree) > own
+}
+
 // tableScan is what a leaf reads of a table.
 type tableScan struct {
 	columns []plan.ScanColumn

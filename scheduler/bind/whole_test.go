@@ -64,6 +64,7 @@ func TestTextOnly(t *testing.T) {
 	for sql, want := range map[string][]string{
 		"SELECT z FROM a WHERE x = 5":                                   {"x", "z"},
 		"SELECT count(*) FROM a":                                        {"x"},
+		"SELECT y FROM a ORDER BY y LIMIT 3":                            {"y"},
 		"SELECT * FROM a WHERE x = 5":                                   {"x", "y", "z"},
 		"FROM a":                                                        {"x", "y", "z"},
 		"SELECT COLUMNS('[xy]') FROM a":                                 {"x", "y", "z"},
