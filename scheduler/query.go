@@ -255,6 +255,7 @@ func (st *statement) plannerOptions() planner.Options {
 		TargetTaskSize:       st.options.TargetTaskSize,
 		BroadcastThreshold:   broadcast,
 		Adaptive:             st.options.Adaptive,
+		KeyRanges:            st.options.KeyRanges,
 		CanShuffle:           st.opts.CanShuffle,
 	}
 }
@@ -265,6 +266,16 @@ type scanFiles struct{ *scan.Files }
 func (f scanFiles) Groups(target int64, minGroups int) []*seracv1.FileGroup {
 	return scan.Group(f.Files, target, minGroups, 0)
 }
+
+func (f scanFiles) KeySpans(column plan.ScanColumn) ([]planner.KeySpan, bool) {
+	files, ok := f.Files.KeySpans(column)
+	spans := make([]planner.KeySpan, len(files))
+	for i, s := range files {
+		spans[i] = planner.KeySpan(s)
+	}
+	return spans, ok
+}
+
 func (f scanFiles) Rows() int64  { return f.Files.Rows }
 func (f scanFiles) Bytes() int64 { return f.Files.Bytes }
 

@@ -31,6 +31,8 @@ type QueryOptions struct {
 	MaxPartitionsPerTask int
 	// Adaptive says which decisions go by the real sizes of what earlier stages wrote.
 	Adaptive planner.Adaptive
+	// KeyRanges lets scans be divided by ranges of a key.
+	KeyRanges bool
 	// MaxResultRows fails a query that returns more rows; 0: no bound.
 	MaxResultRows int64
 }
@@ -97,6 +99,7 @@ var querySettings = map[string]setting{
 	"adaptive_empty":          switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Empty }),
 	"adaptive_skew":           switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Skew }),
 	"join_filters":            switchSetting(func(o *QueryOptions) *bool { return &o.Adaptive.Filters }),
+	"key_ranges":              switchSetting(func(o *QueryOptions) *bool { return &o.KeyRanges }),
 	"max_result_rows":         countSetting(math.MaxInt64, func(o *QueryOptions, n int64) { o.MaxResultRows = n }),
 }
 

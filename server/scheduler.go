@@ -143,6 +143,7 @@ func newScheduler(ctx context.Context, cfg *config.Config, o Options, inProcess 
 			BroadcastThreshold:    int64(cfg.Query.BroadcastThreshold),
 			ShufflePartitions:     cfg.Query.ShufflePartitions,
 			MaxPartitionsPerTask:  cfg.Query.MaxPartitionsPerTask,
+			KeyRanges:             cfg.Query.KeyRanges,
 			MaxResultRows:         cfg.Query.MaxResultRows,
 			Adaptive: planner.Adaptive{
 				Coalesce: cfg.Query.AdaptiveCoalesce, Broadcast: cfg.Query.AdaptiveBroadcast, Empty: cfg.Query.AdaptiveEmpty,

@@ -16,7 +16,7 @@ import (
 
 // FuzzFileGroup makes the query of any group. The files that it names are not there: whoever opens one fails.
 func FuzzFileGroup(f *testing.F) {
-	row := int64(5)
+	row, from := int64(5), int64(4)
 	data := &seracv1.FileScanTask{Path: "a.parquet", SizeBytes: 10, RecordCount: 3, Format: "PARQUET", FirstRowId: &row, Constants: map[int32][]byte{2: []byte("x")}}
 	split := proto.CloneOf(data)
 	split.Start, split.Length, split.Deletes = 4, 3, []int32{0, 1, 2}
@@ -33,6 +33,10 @@ func FuzzFileGroup(f *testing.F) {
 			Files:     []*seracv1.FileScanTask{{Path: "c", SizeBytes: 10, Residual: 1}, {Path: "d", SizeBytes: 10, Residual: 2}, {Path: "e", SizeBytes: 10}},
 			Residuals: []*seracv1.Residual{{Conjuncts: 2}, {Conjuncts: 2, Remaining: []int32{1}}},
 		},
+		{Files: []*seracv1.FileScanTask{
+			{Path: "g", SizeBytes: 10, KeyRange: &seracv1.KeyRange{FieldId: 1, From: &from}},
+			{Path: "h", SizeBytes: 10, KeyRange: &seracv1.KeyRange{FieldId: 1, Before: &from, Nulls: true}},
+		}},
 		{Files: []*seracv1.FileScanTask{{Path: "f", Residual: 2}}, Residuals: []*seracv1.Residual{{Conjuncts: 2, Remaining: []int32{0, 0, 7}}}},
 	} {
 		b, err := proto.Marshal(m)

@@ -2,6 +2,7 @@ package read
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/plan/render"
@@ -14,6 +15,7 @@ import (
 // of these what is used.
 type filters struct {
 	filter    plan.Expr
+	scan      []plan.ScanColumn
 	conjuncts []plan.Expr
 	names     []string
 	residuals []*seracv1.Residual
@@ -23,7 +25,7 @@ type filters struct {
 // newFilters refuses residuals that are of another filter. What no file has is never rendered.
 func newFilters(in Input, outputs []output) (*filters, error) {
 	f := &filters{
-		filter: in.Scan.Filter, conjuncts: plan.SplitConjunction(in.Scan.Filter), residuals: in.Group.GetResiduals(), texts: map[string]string{},
+		filter: in.Scan.Filter, scan: in.Scan.Columns, conjuncts: plan.SplitConjunction(in.Scan.Filter), residuals: in.Group.GetResiduals(), texts: map[string]string{},
 	}
 	for _, out := range outputs {
 		f.names = append(f.names, out.name)
@@ -43,9 +45,10 @@ func newFilters(in Input, outputs []output) (*filters, error) {
 	return f, nil
 }
 
-// of is the filter of a file, "" when there is none.
+// of is the filter of a file, with its range of keys; "" when there is none.
 func (f *filters) of(task *seracv1.FileScanTask) (string, error) {
-	e, key := f.filter, "whole"
+	key := "whole"
+	e := f.filter
 	if r := task.GetResidual(); r != 0 {
 		left := f.residuals[r-1].GetRemaining()
 		key = fmt.Sprint(left)
@@ -54,6 +57,19 @@ func (f *filters) of(task *seracv1.FileScanTask) (string, error) {
 			conjuncts[i] = f.conjuncts[n]
 		}
 		e = plan.And(conjuncts...)
+	}
+	if r := task.GetKeyRange(); r != nil {
+		in, err := keyRange(r, f.scan)
+		if err != nil {
+			return "", fmt.Errorf("data file %s: %w", task.GetPath(), err)
+		}
+		key += fmt.Sprint(" ", r.From != nil, r.GetFrom(), r.Before != nil, r.GetBefore(), r.GetNulls(), r.GetFieldId())
+		switch {
+		case e == nil:
+			e = in
+		case in != nil:
+			e = plan.And(e, in)
+		}
 	}
 	if e == nil {
 		return "", nil
@@ -67,4 +83,37 @@ func (f *filters) of(task *seracv1.FileScanTask) (string, error) {
 		f.texts[key] = text
 	}
 	return text, nil
+}
+
+// keyRange is a file's range of keys as a condition over the scan's columns.
+func keyRange(r *seracv1.KeyRange, scan []plan.ScanColumn) (plan.Expr, error) {
+	at := slices.IndexFunc(scan, func(c plan.ScanColumn) bool { return c.FieldID == r.GetFieldId() })
+	if at < 0 {
+		return nil, fmt.Errorf("its range of keys is of field %d, which the scan does not read", r.GetFieldId())
+	}
+	of := scan[at].Type
+	switch of.Kind {
+	case plan.Integer, plan.BigInt, plan.Date, plan.Time, plan.Timestamp, plan.TimestampTZ:
+	default:
+		return nil, fmt.Errorf("its range of keys is of column %s, of type %s", scan[at].Name, of)
+	}
+	column := &plan.ColumnRef{Index: at, Of: of}
+	var conds []plan.Expr
+	if r.From != nil {
+		conds = append(conds, &plan.Comparison{Op: plan.GreaterOrEqual, Left: column, Right: &plan.Constant{Value: r.GetFrom(), Of: of}})
+	}
+	if r.Before != nil {
+		conds = append(conds, &plan.Comparison{Op: plan.Less, Left: column, Right: &plan.Constant{Value: r.GetBefore(), Of: of}})
+	}
+	null := &plan.Operator{Op: plan.OpIsNull, Args: []plan.Expr{column}, Of: plan.T(plan.Boolean)}
+	switch in := plan.And(conds...); {
+	case in == nil && r.GetNulls():
+		return nil, nil
+	case in == nil:
+		return &plan.Operator{Op: plan.OpIsNotNull, Args: []plan.Expr{column}, Of: plan.T(plan.Boolean)}, nil
+	case r.GetNulls():
+		return &plan.Conjunction{Or: true, Args: []plan.Expr{in, null}}, nil
+	default:
+		return in, nil
+	}
 }

@@ -8,7 +8,6 @@ import (
 	ice "github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
-	"github.com/seracdb/serac/iceberg/manifest"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
@@ -250,7 +249,7 @@ func pack(files *Files, pieces []piece, count int) []*seracv1.FileGroup {
 // fileGroup is the message of a group: its pieces in the files' order, those that meet joined.
 func fileGroup(files *Files, pieces []piece) *seracv1.FileGroup {
 	slices.SortFunc(pieces, comparePlace)
-	b := groupBuilder{group: &seracv1.FileGroup{}, files: files, deletes: map[manifest.DeleteKey]int32{}, residuals: map[int32]int32{}}
+	b := newGroupBuilder(files)
 	last := -1
 	for _, p := range pieces {
 		start, length := p.cuts[0], p.cuts[len(p.cuts)-1]-p.cuts[0]

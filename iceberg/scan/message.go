@@ -18,6 +18,10 @@ type groupBuilder struct {
 	residuals map[int32]int32 // of the files', to the group's
 }
 
+func newGroupBuilder(files *Files) groupBuilder {
+	return groupBuilder{group: &seracv1.FileGroup{}, files: files, deletes: map[manifest.DeleteKey]int32{}, residuals: map[int32]int32{}}
+}
+
 // add appends a range of a file. Statistics stay behind: executors do not need them.
 func (b *groupBuilder) add(file int, start, length int64) {
 	task := b.files.Tasks[file]

@@ -29,6 +29,7 @@ type Files struct {
 
 	// weights are the tasks' shares of Bytes, constants the values of their identity partition fields, and sequences the
 	// data sequence numbers of their delete files.
+	kept      []*manifest.File // the tasks' files, with their statistics
 	weights   []int64
 	constants []map[int32][]byte
 	sequences map[manifest.DeleteKey]int64
@@ -70,7 +71,7 @@ func planFiles(ctx context.Context, t *catalog.Table, n *plan.IcebergScan) (*Fil
 	}
 	files := &Files{
 		Tasks: make([]table.FileScanTask, len(kept)), TotalFiles: -1, PrunedFiles: -1, sequences: sequences,
-		weights: make([]int64, len(kept)), constants: make([]map[int32][]byte, len(kept)),
+		kept: kept, weights: make([]int64, len(kept)), constants: make([]map[int32][]byte, len(kept)),
 	}
 	if snapshot.Summary != nil {
 		if total, err := strconv.Atoi(snapshot.Summary.Properties["total-data-files"]); err == nil && total >= len(kept) {

@@ -21,7 +21,7 @@ func (j *joining) adaptive() (done *piece, err error) {
 	if err := j.besides(first); err != nil {
 		return nil, err
 	}
-	early := j.worthFinishing(first) && (!j.at(first).isSingle() || j.d.spreads(j.n.Children()[first.other()]))
+	early := !j.likelyByRanges() && j.worthFinishing(first) && (!j.at(first).isSingle() || j.d.spreads(j.n.Children()[first.other()]))
 	var s *sharedStage
 	if early {
 		if s, err = j.finish(first); err != nil {
@@ -33,6 +33,11 @@ func (j *joining) adaptive() (done *piece, err error) {
 		return nil, err
 	}
 	others := j.d.stages[before:]
+	if !early && !(j.left.isSingle() && j.right.isSingle()) {
+		if p, ok := j.byRanges(); ok {
+			return p, nil
+		}
+	}
 	// Where both sides are in one place already no exchange is needed at all, and nothing to wait for.
 	if !early && j.worthFinishing(first) && !j.at(first.other()).isSingle() {
 		if s, err = j.finish(first); err != nil {

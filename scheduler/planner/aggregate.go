@@ -28,6 +28,12 @@ func (d *distributor) aggregateOver(n *plan.Aggregate, in *piece) (*piece, error
 		out.hash = mapColumns(in.hash, func(col int) int { return slices.Index(groupCols, col) })
 		return out.note("aggregate: rows are already partitioned by the groups"), nil
 	}
+	if plain && len(n.Sets) == 0 {
+		states := max(1, in.rows*groupShare) * rowWidth(n.Schema())
+		if p, ok := d.togetherByRanges(in, groupCols, states); ok {
+			return aggregated(p, n.WithChildren([]plan.Node{p.node}), len(n.Groups)).note("aggregate: all rows of a group are in one task"), nil
+		}
+	}
 	if s := splitCalls(n.Calls); s != nil {
 		if len(n.Sets) > 0 {
 			return d.aggregateStatesOfSets(n, in, s)
@@ -93,12 +99,15 @@ func (s *split) resultsAt(first int) []plan.Expr {
 	return out
 }
 
+// groupShare guesses how many groups a row makes.
+const groupShare = 0.2
+
 // aggregated is p with an aggregate on it.
 func aggregated(p *piece, node plan.Node, groups int) *piece {
 	out := p.over(node)
 	out.hash, out.rows = nil, 1
 	if groups > 0 {
-		out.rows = max(1, min(p.rows*0.2, p.rows))
+		out.rows = max(1, min(p.rows*groupShare, p.rows))
 	}
 	return out.sized()
 }

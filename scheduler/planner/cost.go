@@ -20,17 +20,12 @@ func (d *distributor) parallel(units int) float64 {
 	return float64(max(1, min(units, d.options.Slots)))
 }
 
-// sendCost is the time to write a piece to shuffle files; nothing when a stage has written it.
-func (d *distributor) sendCost(p *piece) float64 {
-	if p.from != nil {
-		return 0
-	}
-	return d.exchangeCost(p)
-}
-
 // exchangeCost is the time of a stage that writes a piece to shuffle files.
-func (d *distributor) exchangeCost(p *piece) float64 {
-	return stageCost + writeCost*p.bytes/d.parallel(len(p.units))
+func (d *distributor) exchangeCost(p *piece) float64 { return d.writeTime(p.bytes, len(p.units)) }
+
+// writeTime is the time of a stage that writes so many bytes in so many units.
+func (d *distributor) writeTime(bytes float64, units int) float64 {
+	return stageCost + writeCost*bytes/d.parallel(units)
 }
 
 // worthBroadcast says whether sending a side to every task takes less time than partitioning both: not so where the other side
@@ -40,20 +35,52 @@ func (j *joining) worthBroadcast(s side) bool {
 	if len(j.leftKeys) == 0 || !j.d.canExchange(large.node.Schema()) || !j.d.canExchange(small.node.Schema()) {
 		return true
 	}
-	d := j.d
-	broadcast := (readCost+buildCost)*small.bytes + probeCost*large.bytes/d.parallel(len(large.units))
-	if _, _, replicated := d.replicated(small); !replicated {
-		broadcast += d.sendCost(small)
+	return j.broadcastCost(small, large) <= j.partitionedCost(s, small, large)
+}
+
+// broadcastCost is the time of a join of which every task reads the small side.
+func (j *joining) broadcastCost(small, large *piece) float64 {
+	cost := (readCost+buildCost)*small.bytes + probeCost*large.bytes/j.d.parallel(len(large.units))
+	if small.from != nil {
+		return cost
 	}
-	partitions := d.parallel(d.options.ShufflePartitions)
-	partitioned := ((readCost+buildCost)*small.bytes + (readCost+probeCost)*large.bytes) / partitions
+	if _, _, replicated := j.d.replicated(small); !replicated {
+		cost += j.d.exchangeCost(small)
+	}
+	return cost
+}
+
+// partitionedCost is the time of a join of which both sides, the small one at s, are partitioned on the keys.
+func (j *joining) partitionedCost(s side, small, large *piece) float64 {
+	cost := ((readCost+buildCost)*small.bytes + (readCost+probeCost)*large.bytes) / j.d.parallel(j.d.options.ShufflePartitions)
 	if !j.partitionedAs(small, j.keys(s)) {
-		partitioned += d.exchangeCost(small)
+		cost += j.d.exchangeCost(small)
 	}
 	if !j.partitionedAs(large, j.keys(s.other())) {
-		partitioned += d.exchangeCost(large)
+		cost += j.d.exchangeCost(large)
 	}
-	return broadcast <= partitioned
+	return cost
+}
+
+// minRangesShare is the part of the larger side that the smaller one must have for both to be read by ranges: a smaller one's
+// keys, known before the larger one is read, drop most of it.
+const minRangesShare = 0.01
+
+// worthRanges says whether joining both sides by a division of their scans takes less time than the other ways.
+func (j *joining) worthRanges(by *division, left, right *piece) bool {
+	s, small, large := rightSide, right, left
+	if left.bytes < right.bytes {
+		s, small, large = leftSide, left, right
+	}
+	if small.bytes < minRangesShare*large.bytes {
+		return false
+	}
+	ranges := (readCost*by.again + buildCost*small.bytes + probeCost*large.bytes) / j.d.parallel(len(by.cuts)+1)
+	if mayBroadcast(j.n, s) && j.d.options.BroadcastThreshold >= 0 && small.bytes <= float64(j.d.options.BroadcastThreshold) &&
+		ranges > j.broadcastCost(small, large) {
+		return false
+	}
+	return ranges <= j.partitionedCost(s, small, large)
 }
 
 // guess is a side; before it is distributed, what it is likely to be.

@@ -21,6 +21,11 @@ func (d *distributor) distinct(n *plan.Distinct) (*piece, error) {
 	if len(keys) == 0 {
 		keys = allColumns(in.node.Schema())
 	}
+	if cols, plain := columnRefs(keys); plain {
+		if p, ok := d.togetherByRanges(in, cols, in.bytes*0.5); ok {
+			return on(p).note("distinct: equal rows are in one task"), nil
+		}
+	}
 	if !anyVolatile(keys) && !volatileKeys(n.OrderBy) {
 		in = on(in)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
-// join picks, in this order: both sides in one task already; the small side replicated or broadcast, where the join
+// join picks, in this order: both sides in one task already; both read by the same ranges of a key; the small side replicated or broadcast, where the join
 // kind allows it (each row of the other side must meet all of it, and rows of the small side must not appear once per
 // task); both sides partitioned on the keys; both gathered.
 func (d *distributor) join(n *plan.Join) (*piece, error) {
@@ -40,6 +40,11 @@ func (j *joining) decide() (*piece, error) {
 	switch {
 	case left.isSingle() && right.isSingle():
 		return j.put(left, right, []unit{left.units[0].merge(right.units[0])}, nil), nil
+	}
+	if p, ok := j.byRanges(); ok {
+		return p, nil
+	}
+	switch {
 	case j.canBroadcast(rightSide) && (right.bytes <= left.bytes || !j.canBroadcast(leftSide)):
 		return j.broadcast(rightSide)
 	case j.canBroadcast(leftSide):
@@ -108,13 +113,13 @@ func (j *joining) distribute(s side) error {
 	return nil
 }
 
-// mayBroadcast says whether a side may be seen whole by every task. A side whose unmatched rows (or whose rows at all,
-// for a semi join that returns them) are in the result would give them once per task.
-func (j *joining) mayBroadcast(s side) bool {
-	if j.n.AsOf && s == leftSide {
+// mayBroadcast says whether a side of a join may be seen whole by every task. A side whose unmatched rows (or whose rows at
+// all, for a semi join that returns them) are in the result would give them once per task.
+func mayBroadcast(n *plan.Join, s side) bool {
+	if n.AsOf && s == leftSide {
 		return false // a left row's nearest partner shows only among all of the right side
 	}
-	switch j.n.Kind {
+	switch n.Kind {
 	case plan.Inner:
 		return true
 	case plan.Left, plan.LeftSemi, plan.LeftAnti, plan.Mark, plan.Single:
@@ -126,6 +131,8 @@ func (j *joining) mayBroadcast(s side) bool {
 	}
 	return false
 }
+
+func (j *joining) mayBroadcast(s side) bool { return mayBroadcast(j.n, s) }
 
 // canBroadcast says whether a side may be seen whole by every task and is small enough, or there is no other way for the
 // other side to stay spread.
@@ -170,6 +177,7 @@ func (j *joining) broadcast(s side) (*piece, error) {
 		left, right = small, large
 	}
 	p := j.put(left, right, units, j.hashAfter(s, large.hash))
+	p.cut = large.cut
 	p.notes = append(slices.Clip(large.notes), small.notes...)
 	return p.note(note, plan.BytesText(small.bytes)), nil
 }

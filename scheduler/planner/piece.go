@@ -16,6 +16,8 @@ type piece struct {
 	// hash, if not nil, are the output columns by whose hash the units were made: rows with equal values there are in the
 	// same unit, and unit i holds partition i of len(units).
 	hash []int
+	// cut, if not nil, are the scans' columns by whose ranges the units were made: all scans but those that every unit reads whole.
+	cut origin
 	// from, if not nil, is the stage that the piece does nothing but read: whoever wants its rows in another way may read it
 	// again.
 	from *sharedStage
@@ -88,7 +90,7 @@ func (p *piece) isSingle() bool { return len(p.units) == 1 }
 
 // over is the piece with a node put on top that keeps the rows' places.
 func (p *piece) over(n plan.Node) *piece {
-	return &piece{node: n, units: p.units, hash: p.hash, rows: p.rows, bytes: p.bytes, dropped: p.dropped, notes: p.notes}
+	return &piece{node: n, units: p.units, hash: p.hash, cut: p.cut, rows: p.rows, bytes: p.bytes, dropped: p.dropped, notes: p.notes}
 }
 
 func (p *piece) note(format string, args ...any) *piece {

@@ -23,11 +23,15 @@ type Options struct {
 	BroadcastThreshold int64
 	// Adaptive says which decisions go by the real sizes of what earlier stages wrote.
 	Adaptive Adaptive
+	// KeyRanges lets scans be divided by ranges of a key instead of by files, where that saves an exchange.
+	KeyRanges bool
 	// CanShuffle says whether values of a type survive a shuffle file exactly. Nil means all do.
 	CanShuffle func(plan.Type) bool
 
 	// SplitAlways splits every partition that may be, whatever its size: for tests.
 	SplitAlways bool
+	// RangesAlways divides scans by ranges wherever that is possible, whatever it costs: for tests.
+	RangesAlways bool
 }
 
 const (

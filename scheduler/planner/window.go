@@ -60,6 +60,11 @@ func (d *distributor) partitionBy(in *piece, keys []plan.Expr) (*piece, error) {
 		d.keepTogether(in)
 		return in, nil
 	}
+	if cols, plain := columnRefs(keys); plain {
+		if p, ok := d.togetherByRanges(in, cols, in.bytes); ok {
+			return p, nil
+		}
+	}
 	rows, err := d.regroup(in, keys)
 	if err != nil {
 		return nil, err

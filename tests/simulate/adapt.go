@@ -159,7 +159,7 @@ func (s *Simulator) summary(stage *planner.Stage, c int) (k planner.KeySummary, 
 
 // prunedShare is a table of which only some groups are read.
 type prunedShare struct {
-	Share
+	keyed
 	kept []*seracv1.FileGroup
 }
 
@@ -168,7 +168,7 @@ func (p prunedShare) Groups(int64, int) []*seracv1.FileGroup { return p.kept }
 
 // prune gives the groups of a table that hold rows for which a condition is true.
 func (s *Simulator) prune(table, where string) (prunedShare, error) {
-	p := prunedShare{Share: Share{Count: s.Tables[table].Rows, Max: 5}}
+	p := prunedShare{keyed: keyed{Share{Count: s.Tables[table].Rows, Max: 5}, s, table}}
 	// The path of a group's file is the condition that makes the group: one of those that the table can have been cut by.
 	for n := 1; n <= p.Max; n++ {
 		for i := range n {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,11 +116,86 @@ func (s *Simulator) scans(root plan.Node) map[plan.LeafID]planner.ScanFiles {
 	scans := map[plan.LeafID]planner.ScanFiles{}
 	plan.Walk(root, func(n plan.Node) bool {
 		if scan, ok := n.(*plan.IcebergScan); ok {
-			scans[scan.Leaf] = Share{Count: s.Tables[scan.TableKey].Rows, Max: 5}
+			scans[scan.Leaf] = keyed{Share{Count: s.Tables[scan.TableKey].Rows, Max: 5}, s, scan.TableKey}
 		}
 		return true
 	})
 	return scans
+}
+
+// keyed is a Share that can be cut by the values of its columns as well.
+type keyed struct {
+	Share
+	s     *Simulator
+	table string
+}
+
+// KeySpans says where the values of a column lie, as if the table were one file.
+func (k keyed) KeySpans(column plan.ScanColumn) ([]planner.KeySpan, bool) {
+	switch column.Type.Kind {
+	case plan.Integer, plan.BigInt, plan.Date, plan.Timestamp:
+	default:
+		return nil, false
+	}
+	name := plan.QuoteIdent(column.Name)
+	key := keyOf(name, column.Type)
+	rows, err := k.s.Conn.Rows(context.Background(), fmt.Sprintf("SELECT min(%[1]s)::BIGINT, max(%[1]s)::BIGINT, count(*) - count(%[2]s) FROM main.%[3]s", key, name, plan.QuoteIdent(k.table)))
+	if err != nil || rows[0][0] == nil {
+		return nil, false
+	}
+	return []planner.KeySpan{{
+		Low: rows[0][0].(int64), High: rows[0][1].(int64), Bytes: k.Bytes(), Rows: k.Count, Nulls: rows[0][2].(int64),
+	}}, true
+}
+
+// KeyRanges cuts the table.
+func (k keyed) KeyRanges(column plan.ScanColumn, cuts []int64) []*seracv1.FileGroup {
+	groups := make([]*seracv1.FileGroup, len(cuts)+1)
+	for i := range groups {
+		r := &seracv1.KeyRange{FieldId: column.FieldID, Nulls: i == 0}
+		if i > 0 {
+			r.From = &cuts[i-1]
+		}
+		if i < len(cuts) {
+			r.Before = &cuts[i]
+		}
+		groups[i] = &seracv1.FileGroup{Files: []*seracv1.FileScanTask{{Path: wholeTable, Length: k.Bytes() / int64(len(groups)), KeyRange: r}}}
+	}
+	return groups
+}
+
+// wholeTable is the path of a table that is one group.
+const wholeTable = "rowid % 1 = 0"
+
+// inRange is a range of keys as a condition over a scan's columns.
+func inRange(r *seracv1.KeyRange, columns []plan.ScanColumn) string {
+	at := slices.IndexFunc(columns, func(c plan.ScanColumn) bool { return c.FieldID == r.FieldId })
+	name := plan.QuoteIdent(columns[at].Name)
+	key := keyOf(name, columns[at].Type)
+	conds := []string{"true"}
+	if r.From != nil {
+		conds = append(conds, fmt.Sprintf("%s >= %d", key, r.GetFrom()))
+	}
+	if r.Before != nil {
+		conds = append(conds, fmt.Sprintf("%s < %d", key, r.GetBefore()))
+	}
+	in := name + " IS NOT NULL AND " + strings.Join(conds, " AND ")
+	if r.Nulls {
+		in += " OR " + name + " IS NULL"
+	}
+	return in
+}
+
+// keyOf is a column's value as a key.
+func keyOf(column string, of plan.Type) string {
+	switch of.Kind {
+	case plan.Date:
+		return "(" + column + " - DATE '1970-01-01')"
+	case plan.Timestamp:
+		return "epoch_us(" + column + ")"
+	default:
+		return column
+	}
 }
 
 // Distribute cuts a plan into stages as the scheduler does.

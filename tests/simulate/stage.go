@@ -225,7 +225,11 @@ func (s *Simulator) leaf(n plan.Node, task planner.Task) (string, error) {
 		var where []string
 		for _, g := range task.Files[n.Leaf] {
 			for _, f := range g.Files {
-				where = append(where, f.Path)
+				part := f.Path
+				if r := f.KeyRange; r != nil {
+					part = "(" + part + " AND (" + inRange(r, n.Columns) + "))"
+				}
+				where = append(where, part)
 			}
 		}
 		if len(where) == 0 {

@@ -360,7 +360,9 @@ type FileScanTask struct {
 	Constants map[int32][]byte `protobuf:"bytes,11,rep,name=constants,proto3" json:"constants,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What of the scan's filter is left to apply: the position in the group's residuals plus one. 0: all of it. A reader that
 	// applies all of it in any case reads the same rows.
-	Residual      int32 `protobuf:"varint,12,opt,name=residual,proto3" json:"residual,omitempty"`
+	Residual int32 `protobuf:"varint,12,opt,name=residual,proto3" json:"residual,omitempty"`
+	// Unset: all rows of the split are read.
+	KeyRange      *KeyRange `protobuf:"bytes,13,opt,name=key_range,json=keyRange,proto3" json:"key_range,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -479,6 +481,87 @@ func (x *FileScanTask) GetResidual() int32 {
 	return 0
 }
 
+func (x *FileScanTask) GetKeyRange() *KeyRange {
+	if x != nil {
+		return x.KeyRange
+	}
+	return nil
+}
+
+// KeyRange says which rows of a split are read by the values of a column: whole numbers as they are, dates in days, times and
+// timestamps in microseconds (since midnight, since 1970). It divides a table's rows between tasks, as splits do: a reader must
+// apply it.
+type KeyRange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The column's field id: one of the scan's columns, of type int, long, date, time, timestamp or timestamptz.
+	FieldId int32 `protobuf:"varint,1,opt,name=field_id,json=fieldId,proto3" json:"field_id,omitempty"`
+	// Values below from, and from before on, are not read; unset: no bound.
+	From   *int64 `protobuf:"zigzag64,2,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	Before *int64 `protobuf:"zigzag64,3,opt,name=before,proto3,oneof" json:"before,omitempty"`
+	// Rows without a value are read, too.
+	Nulls         bool `protobuf:"varint,4,opt,name=nulls,proto3" json:"nulls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyRange) Reset() {
+	*x = KeyRange{}
+	mi := &file_serac_v1_table_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyRange) ProtoMessage() {}
+
+func (x *KeyRange) ProtoReflect() protoreflect.Message {
+	mi := &file_serac_v1_table_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyRange.ProtoReflect.Descriptor instead.
+func (*KeyRange) Descriptor() ([]byte, []int) {
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *KeyRange) GetFieldId() int32 {
+	if x != nil {
+		return x.FieldId
+	}
+	return 0
+}
+
+func (x *KeyRange) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+func (x *KeyRange) GetBefore() int64 {
+	if x != nil && x.Before != nil {
+		return *x.Before
+	}
+	return 0
+}
+
+func (x *KeyRange) GetNulls() bool {
+	if x != nil {
+		return x.Nulls
+	}
+	return false
+}
+
 // Residual is what is left of a scan's filter once a file's partition values are known (specification, Scan Planning). It
 // names parts of the filter by number: its top-level conjuncts, from 0, in the order in which they stand in it, those of a
 // conjunction within a conjunction in the inner one's place.
@@ -494,7 +577,7 @@ type Residual struct {
 
 func (x *Residual) Reset() {
 	*x = Residual{}
-	mi := &file_serac_v1_table_proto_msgTypes[4]
+	mi := &file_serac_v1_table_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +589,7 @@ func (x *Residual) String() string {
 func (*Residual) ProtoMessage() {}
 
 func (x *Residual) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[4]
+	mi := &file_serac_v1_table_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +602,7 @@ func (x *Residual) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Residual.ProtoReflect.Descriptor instead.
 func (*Residual) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{4}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Residual) GetConjuncts() int32 {
@@ -548,7 +631,7 @@ type FileGroup struct {
 
 func (x *FileGroup) Reset() {
 	*x = FileGroup{}
-	mi := &file_serac_v1_table_proto_msgTypes[5]
+	mi := &file_serac_v1_table_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -560,7 +643,7 @@ func (x *FileGroup) String() string {
 func (*FileGroup) ProtoMessage() {}
 
 func (x *FileGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[5]
+	mi := &file_serac_v1_table_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -573,7 +656,7 @@ func (x *FileGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileGroup.ProtoReflect.Descriptor instead.
 func (*FileGroup) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{5}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FileGroup) GetFiles() []*FileScanTask {
@@ -623,7 +706,7 @@ type DataFile struct {
 
 func (x *DataFile) Reset() {
 	*x = DataFile{}
-	mi := &file_serac_v1_table_proto_msgTypes[6]
+	mi := &file_serac_v1_table_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +718,7 @@ func (x *DataFile) String() string {
 func (*DataFile) ProtoMessage() {}
 
 func (x *DataFile) ProtoReflect() protoreflect.Message {
-	mi := &file_serac_v1_table_proto_msgTypes[6]
+	mi := &file_serac_v1_table_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +731,7 @@ func (x *DataFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataFile.ProtoReflect.Descriptor instead.
 func (*DataFile) Descriptor() ([]byte, []int) {
-	return file_serac_v1_table_proto_rawDescGZIP(), []int{6}
+	return file_serac_v1_table_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DataFile) GetPath() string {
@@ -789,7 +872,7 @@ const file_serac_v1_table_proto_rawDesc = "" +
 	"\x13CONTENT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CONTENT_POSITION\x10\x01\x12\x14\n" +
 	"\x10CONTENT_EQUALITY\x10\x02\x12\x1b\n" +
-	"\x17CONTENT_DELETION_VECTOR\x10\x03\"\xdd\x03\n" +
+	"\x17CONTENT_DELETION_VECTOR\x10\x03\"\x8e\x04\n" +
 	"\fFileScanTask\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -805,11 +888,19 @@ const file_serac_v1_table_proto_rawDesc = "" +
 	"\x06format\x18\n" +
 	" \x01(\tR\x06format\x12C\n" +
 	"\tconstants\x18\v \x03(\v2%.serac.v1.FileScanTask.ConstantsEntryR\tconstants\x12\x1a\n" +
-	"\bresidual\x18\f \x01(\x05R\bresidual\x1a<\n" +
+	"\bresidual\x18\f \x01(\x05R\bresidual\x12/\n" +
+	"\tkey_range\x18\r \x01(\v2\x12.serac.v1.KeyRangeR\bkeyRange\x1a<\n" +
 	"\x0eConstantsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01B\x0f\n" +
-	"\r_first_row_id\"F\n" +
+	"\r_first_row_id\"\x85\x01\n" +
+	"\bKeyRange\x12\x19\n" +
+	"\bfield_id\x18\x01 \x01(\x05R\afieldId\x12\x17\n" +
+	"\x04from\x18\x02 \x01(\x12H\x00R\x04from\x88\x01\x01\x12\x1b\n" +
+	"\x06before\x18\x03 \x01(\x12H\x01R\x06before\x88\x01\x01\x12\x14\n" +
+	"\x05nulls\x18\x04 \x01(\bR\x05nullsB\a\n" +
+	"\x05_fromB\t\n" +
+	"\a_before\"F\n" +
 	"\bResidual\x12\x1c\n" +
 	"\tconjuncts\x18\x01 \x01(\x05R\tconjuncts\x12\x1c\n" +
 	"\tremaining\x18\x02 \x03(\x05R\tremaining\"\xa4\x01\n" +
@@ -869,45 +960,47 @@ func file_serac_v1_table_proto_rawDescGZIP() []byte {
 }
 
 var file_serac_v1_table_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_serac_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_serac_v1_table_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_serac_v1_table_proto_goTypes = []any{
 	(DeleteFile_Content)(0), // 0: serac.v1.DeleteFile.Content
 	(*Table)(nil),           // 1: serac.v1.Table
 	(*Storage)(nil),         // 2: serac.v1.Storage
 	(*DeleteFile)(nil),      // 3: serac.v1.DeleteFile
 	(*FileScanTask)(nil),    // 4: serac.v1.FileScanTask
-	(*Residual)(nil),        // 5: serac.v1.Residual
-	(*FileGroup)(nil),       // 6: serac.v1.FileGroup
-	(*DataFile)(nil),        // 7: serac.v1.DataFile
-	nil,                     // 8: serac.v1.Storage.PropertiesEntry
-	nil,                     // 9: serac.v1.FileScanTask.ConstantsEntry
-	nil,                     // 10: serac.v1.DataFile.PartitionEntry
-	nil,                     // 11: serac.v1.DataFile.ColumnSizesEntry
-	nil,                     // 12: serac.v1.DataFile.ValueCountsEntry
-	nil,                     // 13: serac.v1.DataFile.NullValueCountsEntry
-	nil,                     // 14: serac.v1.DataFile.NanValueCountsEntry
-	nil,                     // 15: serac.v1.DataFile.LowerBoundsEntry
-	nil,                     // 16: serac.v1.DataFile.UpperBoundsEntry
+	(*KeyRange)(nil),        // 5: serac.v1.KeyRange
+	(*Residual)(nil),        // 6: serac.v1.Residual
+	(*FileGroup)(nil),       // 7: serac.v1.FileGroup
+	(*DataFile)(nil),        // 8: serac.v1.DataFile
+	nil,                     // 9: serac.v1.Storage.PropertiesEntry
+	nil,                     // 10: serac.v1.FileScanTask.ConstantsEntry
+	nil,                     // 11: serac.v1.DataFile.PartitionEntry
+	nil,                     // 12: serac.v1.DataFile.ColumnSizesEntry
+	nil,                     // 13: serac.v1.DataFile.ValueCountsEntry
+	nil,                     // 14: serac.v1.DataFile.NullValueCountsEntry
+	nil,                     // 15: serac.v1.DataFile.NanValueCountsEntry
+	nil,                     // 16: serac.v1.DataFile.LowerBoundsEntry
+	nil,                     // 17: serac.v1.DataFile.UpperBoundsEntry
 }
 var file_serac_v1_table_proto_depIdxs = []int32{
-	8,  // 0: serac.v1.Storage.properties:type_name -> serac.v1.Storage.PropertiesEntry
+	9,  // 0: serac.v1.Storage.properties:type_name -> serac.v1.Storage.PropertiesEntry
 	0,  // 1: serac.v1.DeleteFile.content:type_name -> serac.v1.DeleteFile.Content
-	9,  // 2: serac.v1.FileScanTask.constants:type_name -> serac.v1.FileScanTask.ConstantsEntry
-	4,  // 3: serac.v1.FileGroup.files:type_name -> serac.v1.FileScanTask
-	3,  // 4: serac.v1.FileGroup.delete_files:type_name -> serac.v1.DeleteFile
-	5,  // 5: serac.v1.FileGroup.residuals:type_name -> serac.v1.Residual
-	10, // 6: serac.v1.DataFile.partition:type_name -> serac.v1.DataFile.PartitionEntry
-	11, // 7: serac.v1.DataFile.column_sizes:type_name -> serac.v1.DataFile.ColumnSizesEntry
-	12, // 8: serac.v1.DataFile.value_counts:type_name -> serac.v1.DataFile.ValueCountsEntry
-	13, // 9: serac.v1.DataFile.null_value_counts:type_name -> serac.v1.DataFile.NullValueCountsEntry
-	14, // 10: serac.v1.DataFile.nan_value_counts:type_name -> serac.v1.DataFile.NanValueCountsEntry
-	15, // 11: serac.v1.DataFile.lower_bounds:type_name -> serac.v1.DataFile.LowerBoundsEntry
-	16, // 12: serac.v1.DataFile.upper_bounds:type_name -> serac.v1.DataFile.UpperBoundsEntry
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	10, // 2: serac.v1.FileScanTask.constants:type_name -> serac.v1.FileScanTask.ConstantsEntry
+	5,  // 3: serac.v1.FileScanTask.key_range:type_name -> serac.v1.KeyRange
+	4,  // 4: serac.v1.FileGroup.files:type_name -> serac.v1.FileScanTask
+	3,  // 5: serac.v1.FileGroup.delete_files:type_name -> serac.v1.DeleteFile
+	6,  // 6: serac.v1.FileGroup.residuals:type_name -> serac.v1.Residual
+	11, // 7: serac.v1.DataFile.partition:type_name -> serac.v1.DataFile.PartitionEntry
+	12, // 8: serac.v1.DataFile.column_sizes:type_name -> serac.v1.DataFile.ColumnSizesEntry
+	13, // 9: serac.v1.DataFile.value_counts:type_name -> serac.v1.DataFile.ValueCountsEntry
+	14, // 10: serac.v1.DataFile.null_value_counts:type_name -> serac.v1.DataFile.NullValueCountsEntry
+	15, // 11: serac.v1.DataFile.nan_value_counts:type_name -> serac.v1.DataFile.NanValueCountsEntry
+	16, // 12: serac.v1.DataFile.lower_bounds:type_name -> serac.v1.DataFile.LowerBoundsEntry
+	17, // 13: serac.v1.DataFile.upper_bounds:type_name -> serac.v1.DataFile.UpperBoundsEntry
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_serac_v1_table_proto_init() }
@@ -916,13 +1009,14 @@ func file_serac_v1_table_proto_init() {
 		return
 	}
 	file_serac_v1_table_proto_msgTypes[3].OneofWrappers = []any{}
+	file_serac_v1_table_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_serac_v1_table_proto_rawDesc), len(file_serac_v1_table_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
