@@ -16,7 +16,7 @@ type delimSet struct {
 }
 
 // delimJoin distributes a correlated subquery. The keys' side is computed once, as a stage partitioned on the keys, so
-// that its distinct keys are distinct within each partition. The other side reads them like any other input: broadcast
+// that its distinct keys are distinct within each partition (or both sides are read by ranges of a key: ranges.go). The other side reads them like any other input: broadcast
 // where they are few, partitioned where they are many. Then the two sides are joined by an ordinary join.
 func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 	source, other := delimSides(n)
@@ -29,6 +29,9 @@ func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 	}
 	if in.isSingle() && d.oneUnit(other) {
 		return d.delimInOneTask(n, in, other)
+	}
+	if p, ok := d.delimByRanges(n, in, other); ok {
+		return p, nil
 	}
 	keys := correlations(n)
 	stage, err := d.delimRows(in, keys)

@@ -46,6 +46,7 @@ type following struct {
 	// everywhere says whether all units read a side of a join whole.
 	everywhere func(*plan.Join, side) bool
 	to         origin
+	delims     []*plan.DelimJoin // those whose other side is being followed, outermost first
 }
 
 // column follows a column through operators that may run on the rows of each range of its values apart.
@@ -76,6 +77,11 @@ func (f *following) column(n plan.Node, col int) bool {
 		return f.column(n.Input, col)
 	case *plan.Join:
 		return f.join(n, col)
+	case *plan.DelimJoin:
+		s, of, ok := sideOf(n.Join, col)
+		return ok && (s == rightSide) == n.Flipped && f.delimJoin(n, of)
+	case *plan.DelimGet:
+		return f.delimGet(n, col)
 	}
 	return false
 }
@@ -119,6 +125,50 @@ func (f *following) join(n *plan.Join, col int) bool {
 		f.to = maps.Clone(before)
 	}
 	return false
+}
+
+// delimJoin follows a column of the keys' side. A row meets what the other side gives for its own keys: if one of these is in the
+// same ranges, each range has all of it.
+func (f *following) delimJoin(n *plan.DelimJoin, col int) bool {
+	if n.Lateral {
+		return false
+	}
+	source, other := delimSides(n)
+	before := maps.Clone(f.to)
+	for _, c := range n.Join.Conds {
+		mine, theirs := c.Left, c.Right
+		if n.Flipped {
+			mine, theirs = theirs, mine
+		}
+		key, ok := mine.(*plan.ColumnRef)
+		if !ok || c.Op != plan.NotDistinctFrom || !slices.Contains(n.Keys, key.Index) || !c.Left.Type().Equal(c.Right.Type()) {
+			continue
+		}
+		if f.column(source, col) && f.column(source, key.Index) {
+			f.delims = append(f.delims, n)
+			ok := f.expr(other, theirs)
+			f.delims = f.delims[:len(f.delims)-1]
+			if ok {
+				return true
+			}
+		}
+		f.to = maps.Clone(before)
+	}
+	return false
+}
+
+// delimGet follows a key of the nearest delim join around to its keys' side.
+func (f *following) delimGet(n *plan.DelimGet, col int) bool {
+	if len(f.delims) == 0 || col >= len(n.Out) {
+		return false
+	}
+	around := f.delims
+	join := around[len(around)-1]
+	f.delims = around[:len(around)-1]
+	source, _ := delimSides(join)
+	ok := f.column(source, join.Keys[col])
+	f.delims = around
+	return ok
 }
 
 // sideOf says which side of a join an output column is of, and which column there; ok is false where the join makes up NULLs

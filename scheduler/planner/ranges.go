@@ -327,3 +327,46 @@ func (j *joining) division(left, right *piece, originOf func(side, int) origin) 
 	}
 	return best, ofLeft
 }
+
+// delimByRanges keeps a delim join whole in each of the ranges by which its keys' side and all that the other side reads of
+// large tables can be divided.
+func (d *distributor) delimByRanges(n *plan.DelimJoin, in *piece, other plan.Node) (*piece, bool) {
+	if !d.options.KeyRanges {
+		return nil, false
+	}
+	all, err := d.readAll(other)
+	if err != nil {
+		return nil, false
+	}
+	left, right := in.node, other
+	if n.Flipped {
+		left, right = right, left
+	}
+	p := &piece{node: n.WithChildren([]plan.Node{left, right}), rows: in.rows, bytes: in.bytes, notes: in.notes}
+	for _, u := range in.units {
+		p.units = append(p.units, u.merge(all))
+	}
+	join := p.node.(*plan.DelimJoin)
+	for _, key := range n.Keys {
+		f := &following{everywhere: func(join *plan.Join, s side) bool { return d.everywhere(p, join, s) }, to: origin{}}
+		if !f.delimJoin(join, key) {
+			continue
+		}
+		by := d.divide(f.to)
+		if by == nil {
+			continue
+		}
+		var whole float64 // what each task reads of the other side's tables
+		for leaf, r := range all {
+			if _, ok := by.of[leaf]; !ok {
+				whole += r.bytes
+			}
+		}
+		cost := readCost * by.again / d.parallel(len(by.cuts)+1)
+		if (whole > replicateThreshold || cost > d.exchangeCost(in)+2*stageCost) && !d.options.RangesAlways {
+			continue
+		}
+		return d.divided(p, by.of, by).sized().note("correlated subquery: it and the outer rows are read by %s", by.describe()), true
+	}
+	return nil, false
+}
