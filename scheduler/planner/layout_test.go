@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/planner"
 	"github.com/seracdb/serac/tests/simulate"
 	"github.com/seracdb/serac/tests/tpch"
@@ -38,8 +39,40 @@ func TestTPCHLayout(t *testing.T) {
 			stages, err := planner.Distribute(root, s.sizedScans(root), options)
 			require.NoError(t, err)
 			golden(t, filepath.Join("testdata", "tpch", fmt.Sprintf("q%02d.txt", n)), layout(stages))
+
+			// The same where orders and lineitem lie in files by the order's key.
+			options := options
+			options.KeyRanges = true
+			scans := s.sizedScans(root)
+			for leaf, share := range scans {
+				scans[leaf] = byOrder{share.(columnShare)}
+			}
+			stages, err = planner.Distribute(root, scans, options)
+			require.NoError(t, err)
+			golden(t, filepath.Join("testdata", "tpch-by-order", fmt.Sprintf("q%02d.txt", n)), layout(stages))
 		})
 	}
+}
+
+// byOrder is a table whose files follow the order's key, if it has one.
+type byOrder struct{ columnShare }
+
+func (s byOrder) KeySpans(column plan.ScanColumn) ([]planner.KeySpan, bool) {
+	const files, orders = 40, 15_000_000
+	if column.Name != "o_orderkey" && column.Name != "l_orderkey" {
+		return nil, false
+	}
+	spans := make([]planner.KeySpan, files)
+	for i := range spans {
+		spans[i] = planner.KeySpan{
+			Low: int64(i) * orders / files, High: int64(i+1)*orders/files - 1, Bytes: s.Bytes() / files, Rows: s.Rows() / files,
+		}
+	}
+	return spans, true
+}
+
+func (s byOrder) KeyRanges(_ plan.ScanColumn, cuts []int64) []*seracv1.FileGroup {
+	return s.Groups(1, len(cuts)+1)[:len(cuts)+1]
 }
 
 // columnShare is a share whose size follows from the columns read.
