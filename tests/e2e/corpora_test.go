@@ -23,6 +23,7 @@ var notAdaptive = []string{"adaptive_broadcast = false", "adaptive_coalesce = fa
 // corpusSettings are in turn those of a corpus's queries; with SERAC_TEST_ALL=1 each query has all of them.
 var corpusSettings = [][]string{
 	{"shuffle_partitions = 7", "max_partitions_per_task = 1", "broadcast_threshold = '0B'"},
+	{"shuffle_partitions = 7", "max_partitions_per_task = 1", "broadcast_threshold = '0B'", "key_ranges = false"},
 	{"shuffle_partitions = 2", "max_partitions_per_task = 0", "broadcast_threshold = '1TB'"},
 	{"shuffle_partitions = 1", "max_partitions_per_task = 1", "broadcast_threshold = '32MB'"},
 	append([]string{"shuffle_partitions = 7", "max_partitions_per_task = 0", "broadcast_threshold = '0B'"}, notAdaptive...),
@@ -35,7 +36,7 @@ var corpusSettings = [][]string{
 func distribute(client *process.Client, setting []string) {
 	always := []string{
 		"distribution_threshold = '0B'", "target_task_size = '16KB'", "TimeZone = 'UTC'", "adaptive_broadcast = true", "adaptive_coalesce = true",
-		"adaptive_empty = true", "adaptive_skew = true", "join_filters = true",
+		"adaptive_empty = true", "adaptive_skew = true", "join_filters = true", "key_ranges = true",
 	}
 	for _, s := range append(always, setting...) {
 		client.Query("SET " + s)

@@ -81,7 +81,7 @@ func (s *system) set(seed uint64) {
 		fmt.Sprintf("distribution_threshold = '%s'", []string{"0B", "0B", "0B", "1TB"}[seed/7%4]), "target_task_size = '1KB'",
 		fmt.Sprintf("shuffle_partitions = %d", []int{7, 1, 2}[seed%3]), fmt.Sprintf("max_partitions_per_task = %d", []int{0, 1}[seed%2]),
 		fmt.Sprintf("broadcast_threshold = '%s'", []string{"0B", "1TB", "2KB"}[seed/3%3]), fmt.Sprintf("adaptive_broadcast = %t", seed%5 != 0),
-		fmt.Sprintf("join_filters = %t", seed%4 != 0),
+		fmt.Sprintf("join_filters = %t", seed%4 != 0), fmt.Sprintf("key_ranges = %t", seed%7 < 4),
 	} {
 		s.client.Query("SET " + setting)
 	}
