@@ -33,12 +33,10 @@ func (j *joining) filter(finished side, out *Output) {
 		if summary.Values == nil && summary.Min == nil {
 			continue // nothing is known
 		}
-		// A side that is sent to every task meets the rows where they are read: DuckDB's own join filters do there what a Bloom
-		// filter does for rows that would be exchanged first.
-		if j.canBroadcast(finished) || p.rows <= bloomGain*float64(out.Rows) {
+		if p.rows <= bloomGain*float64(out.Rows) {
 			summary.Bloom = nil
 		}
-		p = j.d.filtered(p, target, summary).note("join: rows without a partner are dropped before by %s", summary.describe())
+		p = j.d.filtered(p, target, summary, j.canBroadcast(finished))
 	}
 	j.set(other, p)
 }
@@ -89,18 +87,69 @@ func (k KeySummary) describe() string {
 	return "a range of keys"
 }
 
-// filtered is p without rows whose column is not among the summarized keys.
-func (d *distributor) filtered(p *piece, column *plan.ColumnRef, keys KeySummary) *piece {
-	f := &filtering{d: d, keys: keys, units: p.units}
+// filtered is p without rows whose column is not among the summarized keys. Where the rows meet the keys in the same task, DuckDB's
+// own join filters drop them as they are read, for less than a list or a Bloom filter costs there: then only files are left out,
+// and row groups by the keys' range if it is narrower than the column's.
+func (d *distributor) filtered(p *piece, column *plan.ColumnRef, keys KeySummary, meetHere bool) *piece {
+	f := &filtering{d: d, keys: keys, rows: keys, units: p.units}
+	if meetHere {
+		f.rows.Bloom = nil
+		if len(keys.Values) > 0 {
+			f.rows.Values = nil
+		}
+	}
+	f.none = f.rows.Values == nil && len(f.rows.Bloom) == 0 && (keys.Min == nil || !d.narrows(p, column.Index, keys))
 	out := p.over(f.push(p.node, column.Index, column.Of))
 	out.units = f.units
+	switch {
+	case f.none && f.pruned:
+		out = out.note("join: files without a partner are not read, by %s", keys.describe())
+	case f.none:
+		return p
+	default:
+		out = out.note("join: rows without a partner are dropped before by %s", f.rows.describe())
+	}
 	return out.scale(0.5)
 }
 
+// wideRange is the part of a column's range from which on the range of the keys is not worth being asked of every row.
+const wideRange = 0.9
+
+// narrows says whether the range of the keys leaves out much of the range in which a column's values lie. Where that is not
+// known, it may.
+func (d *distributor) narrows(p *piece, col int, keys KeySummary) bool {
+	low, okLow := keys.Min.Value.(int64)
+	high, okHigh := keys.Max.Value.(int64)
+	if !okLow || !okHigh {
+		return true
+	}
+	for leaf, c := range d.likelyOrigin(p.node, col) {
+		scan, ok := d.scans[leaf].(KeyRangeScan)
+		if !ok {
+			continue
+		}
+		spans, ok := scan.KeySpans(c.scan.Columns[c.index])
+		if !ok || len(spans) == 0 {
+			continue
+		}
+		from, to := spans[0].Low, spans[0].High
+		for _, s := range spans {
+			from, to = min(from, s.Low), max(to, s.High)
+		}
+		if float64(min(high, to))-float64(max(low, from)) > wideRange*(float64(to)-float64(from)) {
+			return false
+		}
+	}
+	return true
+}
+
 type filtering struct {
-	d     *distributor
-	keys  KeySummary
-	units []unit
+	d *distributor
+	// keys prune files, rows are asked of row groups and rows; none: nothing is.
+	keys, rows KeySummary
+	none       bool
+	pruned     bool // files have been left out
+	units      []unit
 }
 
 // push puts the condition on the column col of n, as far down as the column is passed on unchanged by operators that the
@@ -146,26 +195,39 @@ func (f *filtering) push(n plan.Node, col int, of plan.Type) plan.Node {
 			}
 		}
 	}
-	return &plan.Filter{Input: n, Cond: f.keys.condition(&plan.ColumnRef{Index: col, Of: of})}
+	if f.none {
+		return n
+	}
+	return &plan.Filter{Input: n, Cond: f.rows.condition(&plan.ColumnRef{Index: col, Of: of})}
 }
 
 // scan filters a scan, and leaves out the files that hold nothing of what is wanted.
 func (f *filtering) scan(n *plan.IcebergScan, col int, of plan.Type) plan.Node {
 	column := &plan.ColumnRef{Index: col, Of: of}
-	m := *n
-	m.Filter = f.keys.admits(column)
-	if n.Filter != nil {
-		m.Filter = &plan.Conjunction{Args: []plan.Expr{n.Filter, m.Filter}}
+	with := func(cond plan.Expr) *plan.IcebergScan {
+		m := *n
+		m.Filter = cond
+		if n.Filter != nil {
+			m.Filter = &plan.Conjunction{Args: []plan.Expr{n.Filter, cond}}
+		}
+		return &m
 	}
-	conjuncts := len(plan.SplitConjunction(m.Filter))
 	// Pruning only saves work: what cannot be planned again is read as it was planned first.
 	var kept FileScan
-	if files, err := f.d.runtime.Prune(&m); err == nil {
-		f.d.scans[n.Leaf] = files
+	if files, err := f.d.runtime.Prune(with(f.keys.admits(column))); err == nil {
+		f.pruned = f.pruned || files.Bytes() < f.d.scans[n.Leaf].Bytes()
+		if !f.none { // a scan's files are those of its filter
+			f.d.scans[n.Leaf] = files
+		}
 		kept, _ = files.(FileScan)
 	}
-	f.keep(n.Leaf, kept, conjuncts)
-	return &plan.Filter{Input: &m, Cond: f.keys.condition(column)}
+	if f.none {
+		f.keep(n.Leaf, kept, len(plan.SplitConjunction(n.Filter)))
+		return n
+	}
+	m := with(f.rows.admits(column))
+	f.keep(n.Leaf, kept, len(plan.SplitConjunction(m.Filter)))
+	return &plan.Filter{Input: m, Cond: f.rows.condition(column)}
 }
 
 // keep takes out of the units' reads of a leaf all files that are not among the given ones (nil: none), and makes the
