@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,7 +218,9 @@ func (c tally) bounds(t *testing.T) {
 	require.LessOrEqual(t, c.share(unspecified), 0.02, "queries without one right answer")
 	require.LessOrEqual(t, c.share(whole), 0.05, "queries without a plan")
 	require.LessOrEqual(t, c.share(large), 0.05, "queries left out because they are large")
-	require.LessOrEqual(t, c.share(empty), 0.35, "empty answers")
+	// A third of the answers is empty; chance makes it more in a short run: three standard deviations of n queries.
+	chance := 3 * math.Sqrt(0.33*0.67/float64(max(1, c.all())))
+	require.LessOrEqual(t, c.share(empty), 0.33+chance, "empty answers")
 }
 
 // settingOf is the setting that a seed's query runs in.
