@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seracdb/serac/iceberg/object"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -53,7 +54,7 @@ func dataFiles(group *seracv1.FileGroup) ([]*dataFile, error) {
 			f.end = task.GetSizeBytes() // no split was given
 		}
 		if before := last[task.GetPath()]; before != nil && before.end == f.start && slices.Equal(before.task.GetDeletes(), task.GetDeletes()) &&
-			before.task.GetResidual() == task.GetResidual() {
+			before.task.GetResidual() == task.GetResidual() && proto.Equal(before.task.GetKeyRange(), task.GetKeyRange()) {
 			before.end = f.end
 			continue
 		}

@@ -35,7 +35,7 @@ func (d *distributor) likelyOrigin(n plan.Node, col int) origin {
 }
 
 func (d *distributor) follow(n plan.Node, col int, everywhere func(*plan.Join, side) bool) origin {
-	f := &following{everywhere: everywhere, to: origin{}}
+	f := &following{everywhere: everywhere, to: origin{}, whole: map[plan.LeafID]bool{}}
 	if !f.column(n, col) {
 		return nil
 	}
@@ -46,7 +46,8 @@ type following struct {
 	// everywhere says whether all units read a side of a join whole.
 	everywhere func(*plan.Join, side) bool
 	to         origin
-	delims     []*plan.DelimJoin // those whose other side is being followed, outermost first
+	whole      map[plan.LeafID]bool // the leaves of such sides, by which it went on: they must not be divided
+	delims     []*plan.DelimJoin    // those whose other side is being followed, outermost first
 }
 
 // column follows a column through operators that may run on the rows of each range of its values apart.
@@ -55,6 +56,9 @@ func (f *following) column(n plan.Node, col int) bool {
 	case *plan.IcebergScan:
 		if have, ok := f.to[n.Leaf]; ok {
 			return have.index == col
+		}
+		if f.whole[n.Leaf] {
+			return false
 		}
 		f.to[n.Leaf] = scanColumn{scan: n, index: col}
 		return true
@@ -106,13 +110,13 @@ func (f *following) join(n *plan.Join, col int) bool {
 		return false
 	}
 	child, other := n.Children()[s], n.Children()[s.other()]
-	if f.everywhere(n, s.other()) {
+	if f.everywhere(n, s.other()) && f.keepWhole(other) {
 		return f.column(child, col)
 	}
 	if n.Kind == plan.Mark { // a NULL anywhere on its right side changes every mark
 		return false
 	}
-	before := maps.Clone(f.to)
+	before, whole := maps.Clone(f.to), maps.Clone(f.whole)
 	for _, c := range n.Conds {
 		mine, theirs := c.Left, c.Right
 		if s == rightSide {
@@ -122,9 +126,22 @@ func (f *following) join(n *plan.Join, col int) bool {
 		if equal && f.column(child, col) && f.expr(child, mine) && f.expr(other, theirs) {
 			return true
 		}
-		f.to = maps.Clone(before)
+		f.to, f.whole = maps.Clone(before), maps.Clone(whole)
 	}
 	return false
+}
+
+// keepWhole says whether nothing of a side is divided yet, and has it stay so.
+func (f *following) keepWhole(n plan.Node) bool {
+	free := true
+	eachLeaf(n, func(_ plan.Node, leaf plan.LeafID) {
+		_, divided := f.to[leaf]
+		free = free && !divided
+	})
+	if free {
+		eachLeaf(n, func(_ plan.Node, leaf plan.LeafID) { f.whole[leaf] = true })
+	}
+	return free
 }
 
 // delimJoin follows a column of the keys' side. A row meets what the other side gives for its own keys: if one of these is in the
@@ -134,7 +151,7 @@ func (f *following) delimJoin(n *plan.DelimJoin, col int) bool {
 		return false
 	}
 	source, other := delimSides(n)
-	before := maps.Clone(f.to)
+	before, whole := maps.Clone(f.to), maps.Clone(f.whole)
 	for _, c := range n.Join.Conds {
 		mine, theirs := c.Left, c.Right
 		if n.Flipped {
@@ -152,7 +169,7 @@ func (f *following) delimJoin(n *plan.DelimJoin, col int) bool {
 				return true
 			}
 		}
-		f.to = maps.Clone(before)
+		f.to, f.whole = maps.Clone(before), maps.Clone(whole)
 	}
 	return false
 }
@@ -164,7 +181,7 @@ func (f *following) delimGet(n *plan.DelimGet, col int) bool {
 	}
 	around := f.delims
 	join := around[len(around)-1]
-	f.delims = around[:len(around)-1]
+	f.delims = slices.Clip(around[:len(around)-1]) // what is followed from here on is not to take this one's place
 	source, _ := delimSides(join)
 	ok := f.column(source, join.Keys[col])
 	f.delims = around
@@ -224,5 +241,5 @@ func (r reads) sameAs(o reads) bool {
 	case len(r.splits) > 0:
 		return slices.Equal(r.splits, o.splits)
 	}
-	return len(o.files)+len(o.splits)+len(o.partitions) == 0 && !o.all && !o.constant
+	return len(r.partitions)+len(o.files)+len(o.splits)+len(o.partitions) == 0 && !o.all && !o.constant
 }

@@ -146,11 +146,11 @@ func cutEvenly(spans []weighed, n int) (cuts []int64, across float64) {
 	// At one value spans end before others begin: neither lies across it.
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.across, b.across)) })
 	var places []place
-	var before, density, open float64
+	var before, density, open, begun float64 // begun: the part of open that begins at this very value
 	next := 1
 	step := total / float64(n)
 	for i, e := range edges {
-		if i > 0 {
+		if i > 0 && e.at > edges[i-1].at {
 			end := before + density*(float64(e.at)-float64(edges[i-1].at))
 			for ; next < n && end > before && end >= float64(next)*step; next++ {
 				at := edges[i-1].at + int64((float64(next)*step-before)/density)
@@ -158,26 +158,31 @@ func cutEvenly(spans []weighed, n int) (cuts []int64, across float64) {
 					places = append(places, place{at: at, before: float64(next) * step, across: open})
 				}
 			}
-			before = end
+			before, begun = end, 0
 		}
-		density += e.density
 		if e.across < 0 {
 			open += e.across
-			places = append(places, place{at: e.at, before: before, across: max(0, open)})
-			continue
 		}
-		places = append(places, place{at: e.at, before: before, across: max(0, open-begunAt(edges, i))})
-		open += e.across
+		places = append(places, place{at: e.at, before: before, across: max(0, open-begun)})
+		if e.across > 0 {
+			open, begun = open+e.across, begun+e.across
+		}
+		density += e.density
 	}
+	first := 0
 	for k := 1; k < n; k++ {
+		even := float64(k) * step
+		for first < len(places) && places[first].before < even-nearCut*step {
+			first++
+		}
 		best := -1
-		for i, p := range places {
-			off := math.Abs(p.before - float64(k)*step)
-			if off > nearCut*step || len(cuts) > 0 && p.at <= cuts[len(cuts)-1] || p.at <= edges[0].at || p.at == math.MaxInt64 {
+		for i := first; i < len(places) && places[i].before <= even+nearCut*step; i++ {
+			p := places[i]
+			if len(cuts) > 0 && p.at <= cuts[len(cuts)-1] || p.at <= edges[0].at || p.at == math.MaxInt64 {
 				continue
 			}
 			if best < 0 || p.across < places[best].across ||
-				p.across == places[best].across && off < math.Abs(places[best].before-float64(k)*step) {
+				p.across == places[best].across && math.Abs(p.before-even) < math.Abs(places[best].before-even) {
 				best = i
 			}
 		}
@@ -187,14 +192,6 @@ func cutEvenly(spans []weighed, n int) (cuts []int64, across float64) {
 		}
 	}
 	return cuts, across
-}
-
-// begunAt is the weight of the spans among edges before i that begin where edge i is.
-func begunAt(edges []edge, i int) (weight float64) {
-	for k := i - 1; k >= 0 && edges[k].at == edges[i].at; k-- {
-		weight += max(0, edges[k].across)
-	}
-	return weight
 }
 
 // divided is a piece in the units of a division; of is the piece's part of it.
@@ -348,7 +345,7 @@ func (d *distributor) delimByRanges(n *plan.DelimJoin, in *piece, other plan.Nod
 	}
 	join := p.node.(*plan.DelimJoin)
 	for _, key := range n.Keys {
-		f := &following{everywhere: func(join *plan.Join, s side) bool { return d.everywhere(p, join, s) }, to: origin{}}
+		f := &following{everywhere: func(join *plan.Join, s side) bool { return d.everywhere(p, join, s) }, to: origin{}, whole: map[plan.LeafID]bool{}}
 		if !f.delimJoin(join, key) {
 			continue
 		}
