@@ -27,10 +27,14 @@ func (st *statement) launch(ctx context.Context, p *planned, options ...cluster.
 	p.adapting = make(chan struct{})
 	st.goroutines.Go(func() {
 		defer close(p.adapting)
-		stages, err := planner.Adapt(p.root, p.scans, st.plannerOptions(), r)
-		if err == nil {
-			p.stages, err = stages, r.start(stages, true)
-		}
+		err := st.guarded(func() error {
+			stages, err := planner.Adapt(p.root, p.scans, st.plannerOptions(), r)
+			if err != nil {
+				return err
+			}
+			p.stages = stages
+			return r.start(stages, true)
+		})
 		if err != nil {
 			run.Fail(err) // which changes nothing when it is the job that has failed
 		}

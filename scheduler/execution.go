@@ -3,7 +3,9 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -236,6 +238,19 @@ type taskExecution struct {
 // rows makes the one batch of a small result.
 type rows func() arrow.RecordBatch
 
+// guarded runs a part of the statement in a goroutine of its own: a panic there is the statement's error, as one in a call is
+// the call's, and not the scheduler's end.
+func (st *statement) guarded(work func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			// The value of a panic may hold anything, so it stays out of the log as well as out of the answer.
+			st.log.Error("statement: panic", "statement", st.id, "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			err = wire.ErrInternal
+		}
+	}()
+	return work()
+}
+
 // background runs a statement in a goroutine. work gives the result's rows (nil for an update: its count) and may tell the
 // execution of its job.
 func (st *statement) background(ctx context.Context, isQuery bool, schema *arrow.Schema, work func(context.Context, *taskExecution) (rows, int64, error)) engine.Execution {
@@ -245,7 +260,12 @@ func (st *statement) background(ctx context.Context, isQuery bool, schema *arrow
 	st.goroutines.Go(func() {
 		defer stop()
 		defer cancel(nil)
-		result, count, err := work(ctx, e)
+		var result rows
+		var count int64
+		err := st.guarded(func() (err error) {
+			result, count, err = work(ctx, e)
+			return err
+		})
 		err = ended(ctx, err)
 		if result == nil && err == nil {
 			result = countRow(count)

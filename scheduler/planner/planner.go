@@ -40,7 +40,7 @@ const (
 	// minUnitSize keeps small scans in few units: cutting below it costs more than it gains.
 	minUnitSize = 4 << 20
 	// decodedUnits is how many times more decoded bytes than bytes in files are worth a unit.
-	decodedUnits = 2
+	decodedUnits = 5
 	// replicateThreshold is the size up to which the scans of a build side made of scans alone are read again by every
 	// task, instead of the side being a stage of its own.
 	replicateThreshold = 2 << 20
