@@ -89,6 +89,9 @@ func (c *Tables) metadata(ctx context.Context, t *Table) (table.Metadata, error)
 			return m, nil
 		}
 		result := c.flight.DoChan(t.MetadataLocation, func() (any, error) {
+			if m, ok := c.cache.Get(t.MetadataLocation); ok {
+				return m, nil // another flight has landed since
+			}
 			m, err := c.load(context.WithoutCancel(ctx), t)
 			if err != nil {
 				return nil, &loadFailure{credentials: credentials, err: err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -223,9 +224,21 @@ func (c *Catalog) Reload(ctx context.Context, t *Table) (*Table, error) {
 	return c.load(ctx, t.ident)
 }
 
+// settled repeats a call that does not find a table's metadata file where the catalog says that it is: the table has been purged in
+// between. The catalog's next answer is that there is none, or another one of its name.
+func settled[T any](call func() (T, error)) (value T, err error) {
+	const attempts = 5
+	for range attempts {
+		if value, err = call(); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return value, err
+}
+
 func (c *Catalog) load(ctx context.Context, ident table.Identifier) (*Table, error) {
 	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
-		loaded, err := c.ice.LoadTable(ctx, ident)
+		loaded, err := settled(func() (*table.Table, error) { return c.ice.LoadTable(ctx, ident) })
 		if err != nil {
 			return nil, err
 		}
@@ -287,8 +300,8 @@ func (c *Catalog) CreateTable(ctx context.Context, r CreateRequest) (*Table, err
 	if r.PartitionSpec != nil {
 		opts = append(opts, icecatalog.WithPartitionSpec(r.PartitionSpec))
 	}
-	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
-		location := r.Location
+	create := func(ctx context.Context) (*table.Table, error) {
+		location, opts := r.Location, slices.Clip(opts)
 		if location == "" && c.warehouse != "" {
 			if location, err = c.ownLocation(ctx, ident); err != nil {
 				return nil, err
@@ -297,7 +310,10 @@ func (c *Catalog) CreateTable(ctx context.Context, r CreateRequest) (*Table, err
 		if location != "" {
 			opts = append(opts, icecatalog.WithLocation(location))
 		}
-		created, err := c.ice.CreateTable(ctx, ident, r.Schema, opts...)
+		return c.ice.CreateTable(ctx, ident, r.Schema, opts...)
+	}
+	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
+		created, err := settled(func() (*table.Table, error) { return create(ctx) })
 		if err != nil {
 			return nil, err
 		}
@@ -347,10 +363,11 @@ func (c *Catalog) DropTable(ctx context.Context, schema, name string, purge bool
 		return err
 	}
 	_, err = within(ctx, func(ctx context.Context) (struct{}, error) {
-		if purger, ok := c.ice.(icecatalog.PurgeableTable); ok && purge {
-			return struct{}{}, purger.PurgeTable(ctx, ident)
+		purger, ok := c.ice.(icecatalog.PurgeableTable)
+		if !ok || !purge {
+			return struct{}{}, c.ice.DropTable(ctx, ident)
 		}
-		return struct{}{}, c.ice.DropTable(ctx, ident)
+		return settled(func() (struct{}, error) { return struct{}{}, purger.PurgeTable(ctx, ident) })
 	})
 	return translate(err, "drop table", c.qualified(ident))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -140,7 +141,7 @@ func (l *loop) run(ctx context.Context) (Result, error) {
 			return result, nil
 		}
 		if !a.submitted {
-			return Result{}, err // nothing has reached the catalog
+			return Result{}, l.unlessDropped(ctx, err) // nothing has reached the catalog
 		}
 		a.err = err
 		l.last = a
@@ -150,13 +151,31 @@ func (l *loop) run(ctx context.Context) (Result, error) {
 	}
 }
 
+// unlessDropped is the error of an attempt that has reached nobody. Files of the table that are not there say that it has been
+// purged, if the catalog does.
+func (l *loop) unlessDropped(ctx context.Context, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fresh, reload := l.catalog.Reload(ctx, l.planned)
+	if errors.Is(reload, catalog.ErrNoTable) || reload == nil && l.replaced(fresh) {
+		return fmt.Errorf("%w: the table was dropped while the statement ran", ErrConflict)
+	}
+	return err
+}
+
+// replaced says whether the table is another one of the planned one's name.
+func (l *loop) replaced(fresh *catalog.Table) bool {
+	return l.planned.Iceberg().Metadata().TableUUID() != fresh.Iceberg().Metadata().TableUUID()
+}
+
 // load loads the table as it is now and checks that it is still the table that was planned.
 func (l *loop) load(ctx context.Context) (*catalog.Table, error) {
 	for {
 		fresh, err := l.catalog.Reload(ctx, l.planned)
 		switch {
 		case err == nil:
-			if was, is := l.planned.Iceberg().Metadata().TableUUID(), fresh.Iceberg().Metadata().TableUUID(); was != is {
+			if l.replaced(fresh) {
 				return nil, fmt.Errorf("%w: the table was dropped and created again while the statement ran", ErrConflict)
 			}
 			return fresh, nil
