@@ -145,8 +145,8 @@ type Query struct {
 	AdaptiveSkew bool `toml:"adaptive_skew" default:"true"`
 	// Let the keys of a join's finished side drop files, row groups and rows of the other side before they are shuffled.
 	JoinFilters bool `toml:"join_filters" default:"true"`
-	// Divide scans between tasks by ranges of a join's or group's key instead of by files, where the bounds of the files' values show
-	// that this saves shuffling them.
+	// Divide scans between tasks by ranges of a join's or group's key instead of by files, where the bounds of the files' values
+	// show that this saves shuffling them.
 	KeyRanges bool `toml:"key_ranges" default:"true"`
 	// A query with more result rows than this fails; 0 means no limit.
 	MaxResultRows int64 `toml:"max_result_rows" default:"0"`

@@ -19,8 +19,9 @@ const (
 	keptBytes  = 16 << 10
 )
 
-// boundQueries keeps queries that have been bound and could run whole, as their text. Dashboards and drivers send the same text again and again,
-// and binding it takes longer than many of them run. Plans are never changed in place, so statements may share one.
+// boundQueries keeps queries that have been bound and could run whole, as their text. Dashboards and drivers send the same text
+// again and again, and binding it takes longer than many of them run. Plans are never changed in place, so statements may share
+// one.
 type boundQueries struct {
 	kept *lru.Cache[string, *bind.Bound]
 }

@@ -91,7 +91,11 @@ func (st *statement) startQuery(ctx context.Context, bound *bind.Bound, p *plann
 	e.slow.Stop()
 	launch := func() {
 		defer close(e.started)
-		if e.run, e.failed = st.launch(ctx, p, cluster.WithSchema(bound.Arrow)); e.failed != nil {
+		e.failed = st.guarded(func() (err error) {
+			e.run, err = st.launch(ctx, p, cluster.WithSchema(bound.Arrow))
+			return err
+		})
+		if e.failed != nil {
 			place.Leave()
 			return
 		}
@@ -238,8 +242,8 @@ type taskExecution struct {
 // rows makes the one batch of a small result.
 type rows func() arrow.RecordBatch
 
-// guarded runs a part of the statement in a goroutine of its own: a panic there is the statement's error, as one in a call is
-// the call's, and not the scheduler's end.
+// guarded is for what a goroutine of the statement's does: a panic there is the statement's error, as one in a call is the
+// call's, and not the scheduler's end.
 func (st *statement) guarded(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -224,8 +224,8 @@ func (c *Catalog) Reload(ctx context.Context, t *Table) (*Table, error) {
 	return c.load(ctx, t.ident)
 }
 
-// settled repeats a call that does not find a table's metadata file where the catalog says that it is: the table has been purged in
-// between. The catalog's next answer is that there is none, or another one of its name.
+// settled repeats a call that does not find a table's metadata file where the catalog says that it is: the table has been purged
+// in between. The catalog's next answer is that there is none, or another one of its name.
 func settled[T any](call func() (T, error)) (value T, err error) {
 	const attempts = 5
 	for range attempts {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seracdb/serac/iceberg"
 	"github.com/seracdb/serac/plan"
 	"github.com/seracdb/serac/plan/render"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -25,7 +26,8 @@ type filters struct {
 // newFilters refuses residuals that are of another filter. What no file has is never rendered.
 func newFilters(in Input, outputs []output) (*filters, error) {
 	f := &filters{
-		filter: in.Scan.Filter, scan: in.Scan.Columns, conjuncts: plan.SplitConjunction(in.Scan.Filter), residuals: in.Group.GetResiduals(), texts: map[string]string{},
+		filter: in.Scan.Filter, scan: in.Scan.Columns, conjuncts: plan.SplitConjunction(in.Scan.Filter),
+		residuals: in.Group.GetResiduals(), texts: map[string]string{},
 	}
 	for _, out := range outputs {
 		f.names = append(f.names, out.name)
@@ -47,8 +49,7 @@ func newFilters(in Input, outputs []output) (*filters, error) {
 
 // of is the filter of a file, with its range of keys; "" when there is none.
 func (f *filters) of(task *seracv1.FileScanTask) (string, error) {
-	key := "whole"
-	e := f.filter
+	e, key := f.filter, "whole"
 	if r := task.GetResidual(); r != 0 {
 		left := f.residuals[r-1].GetRemaining()
 		key = fmt.Sprint(left)
@@ -85,6 +86,19 @@ func (f *filters) of(task *seracv1.FileScanTask) (string, error) {
 	return text, nil
 }
 
+// prunable are the conditions by which row groups of a file may be left out. A range that is none is an error of the file's filter.
+func (f *filters) prunable(task *seracv1.FileScanTask) (conds []plan.Expr) {
+	if f.filter != nil {
+		conds = append(conds, f.filter)
+	}
+	if r := task.GetKeyRange(); r != nil {
+		if in, err := keyRange(r, f.scan); err == nil && in != nil {
+			conds = append(conds, in)
+		}
+	}
+	return conds
+}
+
 // keyRange is a file's range of keys as a condition over the scan's columns.
 func keyRange(r *seracv1.KeyRange, scan []plan.ScanColumn) (plan.Expr, error) {
 	at := slices.IndexFunc(scan, func(c plan.ScanColumn) bool { return c.FieldID == r.GetFieldId() })
@@ -92,9 +106,7 @@ func keyRange(r *seracv1.KeyRange, scan []plan.ScanColumn) (plan.Expr, error) {
 		return nil, fmt.Errorf("its range of keys is of field %d, which the scan does not read", r.GetFieldId())
 	}
 	of := scan[at].Type
-	switch of.Kind {
-	case plan.Integer, plan.BigInt, plan.Date, plan.Time, plan.Timestamp, plan.TimestampTZ:
-	default:
+	if !iceberg.HasKeyRanges(of) {
 		return nil, fmt.Errorf("its range of keys is of column %s, of type %s", scan[at].Name, of)
 	}
 	column := &plan.ColumnRef{Index: at, Of: of}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seracdb/serac/iceberg/object"
 	"github.com/seracdb/serac/plan"
+	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
 // remote puts the group's data files into an S3 in the process and makes an input that reads them sparsely. Delete files
@@ -141,6 +142,26 @@ func TestSparseReadsFetchWhatTheyNeed(t *testing.T) {
 		rows := w.rows(t, in)
 		require.NotEmpty(t, rows)
 		got = append(got, rows...)
+	}
+	sort.Strings(got)
+	require.Equal(t, want, got)
+
+	// Ranges of a key: what lies outside of one is not fetched.
+	cuts, got := []int64{9000, 9100}, nil
+	for part := range 3 {
+		g := group(t, tbl)
+		g.Files[0].KeyRange = &seracv1.KeyRange{FieldId: 1}
+		if part > 0 {
+			g.Files[0].KeyRange.From = &cuts[part-1]
+		}
+		if part < len(cuts) {
+			g.Files[0].KeyRange.Before = &cuts[part]
+		}
+		in, fetched := w.remote(t, w.input(t, tbl, scan, g))
+		got = append(got, w.rows(t, in)...)
+		if part == 1 {
+			require.LessOrEqual(t, fetched.Load(), size/20)
+		}
 	}
 	sort.Strings(got)
 	require.Equal(t, want, got)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seracdb/serac/iceberg/object"
+	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 )
 
@@ -160,14 +161,16 @@ type run struct {
 	first, last int64
 }
 
-// runs are the row groups that a file's split reads. With prune, those whose statistics rule the scan's filter out are
-// left out; DuckDB does that itself, but for groups that are not there.
+// runs are the row groups that a file's split reads. With prune, those whose statistics rule out the scan's filter or the
+// file's range of keys are left out; DuckDB does that itself, but for groups that are not there.
 func (r *reader) runs(f *dataFile, prune bool) []run {
 	var out []run
 	row := int64(0)
 	var columns map[int32]int
+	var conds []plan.Expr
 	if prune {
 		columns = r.plainColumns(f.footer)
+		conds = r.filters.prunable(f.task)
 	}
 	for i := range f.footer.NumRowGroups() {
 		group := f.footer.RowGroup(i)
@@ -179,7 +182,7 @@ func (r *reader) runs(f *dataFile, prune bool) []run {
 		if middle := midpoint(group); !f.whole && (middle < f.start || middle >= f.end) {
 			continue
 		}
-		if prune && r.in.Scan.Filter != nil && !mayMatch(r.in.Scan.Filter, r.in.Scan.Columns, group, columns) {
+		if slices.ContainsFunc(conds, func(e plan.Expr) bool { return !mayMatch(e, r.in.Scan.Columns, group, columns) }) {
 			continue
 		}
 		if n := len(out); n > 0 && out[n-1].last == first {

@@ -27,9 +27,9 @@ type Files struct {
 	// -1 when the snapshot's summary does not count its files.
 	TotalFiles, PrunedFiles int
 
-	// weights are the tasks' shares of Bytes, constants the values of their identity partition fields, and sequences the
-	// data sequence numbers of their delete files.
-	kept      []*manifest.File // the tasks' files, with their statistics
+	// kept are the tasks' files with their statistics, weights the tasks' shares of Bytes, constants the values of their identity
+	// partition fields, and sequences the data sequence numbers of their delete files.
+	kept      []*manifest.File
 	weights   []int64
 	constants []map[int32][]byte
 	sequences map[manifest.DeleteKey]int64

@@ -1,8 +1,7 @@
 package scan
 
 import (
-	"encoding/binary"
-
+	"github.com/seracdb/serac/iceberg"
 	"github.com/seracdb/serac/iceberg/manifest"
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
@@ -20,7 +19,7 @@ type KeySpan struct {
 // KeySpans says for each file where the values of a column lie. ok is false when that is not known of all files, or the column's
 // type has no such ranges.
 func (f *Files) KeySpans(column plan.ScanColumn) (spans []KeySpan, ok bool) {
-	if !ranged(column.Type) || len(f.kept) != len(f.Tasks) {
+	if !iceberg.HasKeyRanges(column.Type) || len(f.kept) != len(f.Tasks) {
 		return nil, false
 	}
 	spans = make([]KeySpan, len(f.kept))
@@ -72,16 +71,6 @@ func (f *Files) KeyRanges(column plan.ScanColumn, cuts []int64) []*seracv1.FileG
 	return groups
 }
 
-// ranged says whether a column of a type can be cut by ranges.
-func ranged(t plan.Type) bool {
-	switch t.Kind {
-	case plan.Integer, plan.BigInt, plan.Date, plan.Time, plan.Timestamp, plan.TimestampTZ:
-		return true
-	default:
-		return false
-	}
-}
-
 func keySpan(f *manifest.File, column plan.ScanColumn) (span KeySpan, ok bool) {
 	c := f.Column(int(column.FieldID))
 	span = KeySpan{High: -1, Rows: f.Task.File.Count(), Nulls: f.Task.File.Count()}
@@ -100,11 +89,11 @@ func keySpan(f *manifest.File, column plan.ScanColumn) (span KeySpan, ok bool) {
 // keyValue is a bound as a key: of four bytes in files from before an int became a long. A date that became a timestamp is of
 // four bytes, too, and in other units.
 func keyValue(bound []byte, t plan.Type) (int64, bool) {
-	switch {
-	case len(bound) == 8 && t.Kind != plan.Integer && t.Kind != plan.Date:
-		return int64(binary.LittleEndian.Uint64(bound)), true
-	case len(bound) == 4 && (t.Kind == plan.Integer || t.Kind == plan.Date || t.Kind == plan.BigInt):
-		return int64(int32(binary.LittleEndian.Uint32(bound))), true
+	if t.Kind == plan.Integer || t.Kind == plan.Date {
+		return int32Kind.int(bound)
 	}
-	return 0, false
+	if v, ok := int64Kind.int(bound); ok || t.Kind != plan.BigInt {
+		return v, ok
+	}
+	return int32Kind.int(bound)
 }

@@ -21,7 +21,7 @@ func (j *joining) adaptive() (done *piece, err error) {
 	if err := j.besides(first); err != nil {
 		return nil, err
 	}
-	early := !j.likelyByRanges() && j.worthFinishing(first) && (!j.at(first).isSingle() || j.d.spreads(j.n.Children()[first.other()]))
+	early := j.worthFinishing(first) && (!j.at(first).isSingle() || j.d.spreads(j.n.Children()[first.other()])) && !j.likelyByRanges()
 	var s *sharedStage
 	if early {
 		if s, err = j.finish(first); err != nil {
@@ -102,7 +102,7 @@ func (j *joining) firstSide() side {
 		first, size = leftSide, right
 	}
 	other := first.other()
-	if !j.mayBroadcast(first) && j.mayBroadcast(other) && size <= float64(j.d.options.BroadcastThreshold) {
+	if !mayBroadcast(j.n, first) && mayBroadcast(j.n, other) && size <= float64(j.d.options.BroadcastThreshold) {
 		return other
 	}
 	return first
@@ -114,7 +114,7 @@ func (j *joining) worthFinishing(s side) bool {
 	p := j.at(s)
 	_, _, replicated := j.d.replicated(p)
 	switch {
-	case j.mayBroadcast(s) && j.fits(s) && replicated:
+	case mayBroadcast(j.n, s) && j.fits(s) && replicated:
 		return false
 	case len(p.units) == j.d.options.ShufflePartitions && p.hash != nil && j.onKeys(p.hash, s):
 		return false
@@ -136,7 +136,7 @@ func (j *joining) onKeys(columns []int, s side) bool {
 // join's keys.
 func (j *joining) finish(s side) (*sharedStage, error) {
 	p, keys, partitions := j.at(s), j.keys(s), j.d.options.ShufflePartitions
-	if j.fits(s) && j.mayBroadcast(s) && j.worthBroadcast(s) {
+	if j.fits(s) && mayBroadcast(j.n, s) && j.worthBroadcast(s) {
 		partitions = 1
 	}
 	var summarize []int

@@ -143,6 +143,10 @@ func TestAdaptiveRules(t *testing.T) {
 			outputs: map[plan.StageID]*Output{0: summarized(wrote(10, 10, 10, 10, 10, 10, 10, 10), KeySummary{
 				Column: 0, Min: bigint(3), Max: bigint(9), Values: []*plan.Constant{bigint(3), bigint(9)}})},
 			pruned: map[string]ScanFiles{left: fakeScan{name: left, bytes: 40 * mib, max: 1}}},
+		{name: "filter-of-a-sent-side", rule: Adaptive{Filters: true}, kind: plan.Inner, left: 4000, right: 20, filtered: true,
+			outputs: map[plan.StageID]*Output{0: summarized(wrote(1), KeySummary{
+				Column: 0, Min: bigint(3), Max: bigint(9), Values: []*plan.Constant{bigint(3), bigint(9)}, Bloom: []byte{1, 2, 3}})},
+			pruned: map[string]ScanFiles{left: fakeScan{name: left, bytes: 40 * mib, max: 1}}},
 		{name: "filter-bloom", rule: Adaptive{Filters: true}, kind: plan.Inner, left: 4000, right: 200,
 			outputs: map[plan.StageID]*Output{0: summarized(wrote(10, 10, 10, 10, 10, 10, 10, 10), KeySummary{
 				Column: 0, Min: bigint(3), Max: bigint(9_000_000), Bloom: []byte{1, 2, 3}})}},

@@ -16,8 +16,9 @@ type delimSet struct {
 }
 
 // delimJoin distributes a correlated subquery. The keys' side is computed once, as a stage partitioned on the keys, so
-// that its distinct keys are distinct within each partition (or both sides are read by ranges of a key: ranges.go). The other side reads them like any other input: broadcast
-// where they are few, partitioned where they are many. Then the two sides are joined by an ordinary join.
+// that its distinct keys are distinct within each partition. The other side reads them like any other input: broadcast
+// where they are few, partitioned where they are many. Then the two sides are joined by an ordinary join. Where all that is
+// large in it can be read by ranges of a key, it stays whole (ranges.go).
 func (d *distributor) delimJoin(n *plan.DelimJoin) (*piece, error) {
 	source, other := delimSides(n)
 	if n.Lateral || d.hasFreeReference(n) {

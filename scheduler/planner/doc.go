@@ -26,7 +26,8 @@
 //
 // cost.go says which way of joining takes less time, replicate.go what every task may read again instead of sending it,
 // align.go how a join follows a partitioning that is there already. ranges.go divides scans by ranges of a key instead of by
-// files, so that joins and groups of it need no exchange; origin.go follows a column to the scans that it comes from.
+// files, so that joins and groups of it need no exchange; divide.go says where, and origin.go follows a column to the scans that
+// it comes from.
 //
 // An exchange ends a piece as a stage of its own (ShuffleWrite at its root) and starts the next one with a ShuffleRead.
 // Exchanges are all that distribution adds: they never change what a node means (docs/architecture.md, invariant 1).

@@ -7,9 +7,9 @@ import (
 	"github.com/seracdb/serac/plan"
 )
 
-// join picks, in this order: both sides in one task already; both read by the same ranges of a key; the small side replicated or broadcast, where the join
-// kind allows it (each row of the other side must meet all of it, and rows of the small side must not appear once per
-// task); both sides partitioned on the keys; both gathered.
+// join picks, in this order: both sides in one task already; both read by the same ranges of a key; the small side replicated or
+// broadcast, where the join kind allows it (each row of the other side must meet all of it, and rows of the small side must not
+// appear once per task); both sides partitioned on the keys; both gathered.
 func (d *distributor) join(n *plan.Join) (*piece, error) {
 	if n.AsOf {
 		return d.asOf(n)
@@ -37,8 +37,7 @@ func (d *distributor) join(n *plan.Join) (*piece, error) {
 // decide picks the strategy once both sides are distributed.
 func (j *joining) decide() (*piece, error) {
 	left, right := j.left, j.right
-	switch {
-	case left.isSingle() && right.isSingle():
+	if left.isSingle() && right.isSingle() {
 		return j.put(left, right, []unit{left.units[0].merge(right.units[0])}, nil), nil
 	}
 	if p, ok := j.byRanges(); ok {
@@ -132,12 +131,10 @@ func mayBroadcast(n *plan.Join, s side) bool {
 	return false
 }
 
-func (j *joining) mayBroadcast(s side) bool { return mayBroadcast(j.n, s) }
-
 // canBroadcast says whether a side may be seen whole by every task and is small enough, or there is no other way for the
 // other side to stay spread.
 func (j *joining) canBroadcast(s side) bool {
-	return j.mayBroadcast(s) && (j.fits(s) && j.worthBroadcast(s) || len(j.leftKeys) == 0 || !j.d.canExchange(j.at(s.other()).node.Schema()))
+	return mayBroadcast(j.n, s) && (j.fits(s) && j.worthBroadcast(s) || len(j.leftKeys) == 0 || !j.d.canExchange(j.at(s.other()).node.Schema()))
 }
 
 // fits says whether a side is small enough to be sent to every task.
@@ -224,7 +221,7 @@ func (j *joining) partitioned() (*piece, error) {
 	}
 	left, right := j.left, j.right
 	for _, s := range []side{leftSide, rightSide} {
-		if j.mayBroadcast(s.other()) { // then parts of a partition may each meet the other side's whole partition
+		if mayBroadcast(j.n, s.other()) { // then parts of a partition may each meet the other side's whole partition
 			j.d.mayScatter(j.at(s))
 		}
 	}

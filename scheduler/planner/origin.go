@@ -35,7 +35,7 @@ func (d *distributor) likelyOrigin(n plan.Node, col int) origin {
 }
 
 func (d *distributor) follow(n plan.Node, col int, everywhere func(*plan.Join, side) bool) origin {
-	f := &following{everywhere: everywhere, to: origin{}, whole: map[plan.LeafID]bool{}}
+	f := newFollowing(everywhere)
 	if !f.column(n, col) {
 		return nil
 	}
@@ -48,6 +48,10 @@ type following struct {
 	to         origin
 	whole      map[plan.LeafID]bool // the leaves of such sides, by which it went on: they must not be divided
 	delims     []*plan.DelimJoin    // those whose other side is being followed, outermost first
+}
+
+func newFollowing(everywhere func(*plan.Join, side) bool) *following {
+	return &following{everywhere: everywhere, to: origin{}, whole: map[plan.LeafID]bool{}}
 }
 
 // column follows a column through operators that may run on the rows of each range of its values apart.

@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,4 +124,20 @@ func TestKeyRangesNeedNoExchange(t *testing.T) {
 
 	ts, left, right = keyed(1)
 	require.Positive(t, exchanges(ts, equiJoin(plan.Inner, left, right), true), "four tasks would each read all of both tables")
+}
+
+// Where a side is sent to every task, a range of keys is asked of the other side's rows only if it leaves out much of the column.
+func TestWideRangesAreNotAsked(t *testing.T) {
+	for high, asked := range map[int64]bool{999_990: false, 400_000: true} {
+		ts := &tables{}
+		left, right := ts.scan("orders", 4000), ts.scan("customers", 20)
+		ts.scans[left.Leaf] = keyedScan{ts.scans[left.Leaf].(fakeScan), 40, 1_000_000}
+		out := wrote(1)
+		out.Keys = []KeySummary{{Column: 0, Min: bigint(5), Max: bigint(high)}}
+		stages, err := Adapt(equiJoin(plan.Inner, left, aboveZero(right)), ts.scans, Options{Slots: 4, Adaptive: Adaptive{Filters: true}},
+			&written{outputs: map[plan.StageID]*Output{0: out}})
+		require.NoError(t, err)
+		require.Len(t, stages, 2)
+		require.Equal(t, asked, strings.Contains(plan.Explain(stages[1].Root), "5 <= "), "keys up to %d of 999,999", high)
+	}
 }
