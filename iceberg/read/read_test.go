@@ -37,6 +37,7 @@ type world struct {
 	db      *duckdb.DB
 	conn    *duckdb.Conn
 	tables  int
+	remotes int
 }
 
 func newWorld(t *testing.T) *world {

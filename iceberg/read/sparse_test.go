@@ -38,12 +38,13 @@ func (w *world) remote(t *testing.T, in Input) (Input, *atomic.Int64) {
 		"s3.endpoint": server.URL, "s3.region": "us-east-1", "s3.access-key-id": "k", "s3.secret-access-key": "s", "s3.force-virtual-addressing": "false",
 	}, "s3://wh")
 	require.NoError(t, err)
+	w.remotes++ // what one test has fetched is not there for the next one
 	for i, f := range in.Group.Files {
 		path, _, err := object.LocalPath(f.Path)
 		require.NoError(t, err)
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
-		location := fmt.Sprintf("s3://wh/%d.parquet", i)
+		location := fmt.Sprintf("s3://wh/%d/%d.parquet", w.remotes, i)
 		require.NoError(t, storage.IO.(icebergio.WriteFileIO).WriteFile(location, content))
 		for _, d := range in.Group.DeleteFiles {
 			if d.ReferencedDataFile == f.Path {
