@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/seracdb/serac/scheduler/bind"
 )
@@ -67,11 +69,18 @@ func (st *statement) bindAgain(ctx context.Context, text string) (*bind.Bound, e
 // unchanged resolves the tables of a query, which pins them for the statement, and says whether all are as they were and what
 // is known is still what the statement needs.
 func (st *statement) unchanged(ctx context.Context, known *bind.Bound) bool {
+	var g errgroup.Group
 	for i, ref := range known.Refs {
-		t, err := st.resolve(ctx, ref)
-		if err != nil || !reflect.DeepEqual(t, known.Tables[i]) {
-			return false
-		}
+		g.Go(func() error {
+			t, err := st.resolve(ctx, ref)
+			if err == nil && !reflect.DeepEqual(t, known.Tables[i]) {
+				err = errors.New("it is not what it was")
+			}
+			return err
+		})
+	}
+	if g.Wait() != nil {
+		return false
 	}
 	// One without a plan can do nothing but run whole.
 	return known.Plan != nil || known.Reason != "" || st.textOnly(known.Tables)

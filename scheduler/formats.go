@@ -67,10 +67,8 @@ type formatTable struct {
 // looked up as written, then without regard to case.
 func (st *statement) formatTable(ctx context.Context, c *FormatCatalog, schema, name string) (*formatTable, error) {
 	p := st.tables
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	spelled := nameKey(c.Name, nameKey(schema, name))
-	if t, ok := p.formats[spelled]; ok {
+	if t, ok := p.formatByKey(spelled); ok {
 		return t, nil
 	}
 	loaded, err := c.Load(ctx, schema, name)
@@ -83,6 +81,8 @@ func (st *statement) formatTable(ctx context.Context, c *FormatCatalog, schema, 
 	if err != nil {
 		return nil, formatError(fmt.Errorf("load table %s: %w", sql.Name{c.Name, schema, name}, err))
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	t, ok := p.formats[nameKey(c.Name, nameKey(schema, name))]
 	if !ok {
 		t = newFormatTable(c, schema, name, loaded)
@@ -129,7 +129,7 @@ func (st *statement) describeFormat(ctx context.Context, c *FormatCatalog, schem
 	return out, nil
 }
 
-// formatByKey finds a pinned table of another format by its key in a plan.
+// formatByKey finds a pinned table of another format by its key in a plan, or by its name.
 func (p *pinned) formatByKey(key string) (*formatTable, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

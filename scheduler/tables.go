@@ -41,12 +41,11 @@ func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table,
 	if c != nil {
 		return nil, c.readOnly("table " + sql.Name(parts).String())
 	}
-	st.tables.mu.Lock()
-	defer st.tables.mu.Unlock()
 	spelled := nameKey(schema, name)
-	if t, ok := st.tables.tables[spelled]; ok {
+	if t, ok := st.tables.byKey(spelled); ok {
 		return t, nil
 	}
+	// Tables of one statement are loaded at the same time: a catalog behind a network takes its time for each.
 	t, err := st.opts.Catalog.LoadTable(ctx, schema, name)
 	if errors.Is(err, catalog.ErrNoTable) || errors.Is(err, catalog.ErrNoNamespace) {
 		if found, foundName, ok := ignoringCase(ctx, st.opts.Catalog.Namespaces, st.opts.Catalog.Tables, schema, name); ok {
@@ -56,7 +55,9 @@ func (st *statement) table(ctx context.Context, parts []string) (*catalog.Table,
 	if err != nil {
 		return nil, catalogError(err)
 	}
-	// Another spelling of a table that is pinned already must give the same version.
+	st.tables.mu.Lock()
+	defer st.tables.mu.Unlock()
+	// A table that is pinned by now, by this or another spelling of its name, must have one version.
 	if same, ok := st.tables.tables[nameKey(joinSchema(t.Identifier()), t.Name())]; ok {
 		t = same
 	}
@@ -131,7 +132,7 @@ func tableKey(t *catalog.Table) string {
 	return fmt.Sprintf("%s@%08x", t.Key(), mark.Sum32())
 }
 
-// byKey finds a pinned table by its key in a plan.
+// byKey finds a pinned table by its key in a plan, or by its name.
 func (p *pinned) byKey(key string) (*catalog.Table, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,6 +33,8 @@ type Catalog struct {
 	close  func() error
 	// inline is the size in bytes up to which a table's metadata travels with it, as wire.NewTable takes it.
 	inline int
+	// known is what has been loaded of tables, nil where that is done anew each time.
+	known *known
 	// manifests is what has been read of the tables' manifests.
 	manifests *manifest.Cache
 	// warehouse is where tables go, each to a directory that nothing else ever uses; "": where the catalog puts them.
@@ -238,11 +240,18 @@ func settled[T any](call func() (T, error)) (value T, err error) {
 
 func (c *Catalog) load(ctx context.Context, ident table.Identifier) (*Table, error) {
 	t, err := within(ctx, func(ctx context.Context) (*Table, error) {
+		if t := c.known.get(ctx, ident); t != nil {
+			return t, nil
+		}
 		loaded, err := settled(func() (*table.Table, error) { return c.ice.LoadTable(ctx, ident) })
 		if err != nil {
 			return nil, err
 		}
-		return c.handle(ctx, ident, loaded)
+		t, err := c.handle(ctx, ident, loaded)
+		if err == nil {
+			c.known.add(t)
+		}
+		return t, err
 	})
 	if err != nil {
 		return nil, translate(err, "load table", c.qualified(ident))

@@ -49,30 +49,30 @@ type Config struct {
 	Properties map[string]wire.Secret
 }
 
+// opened is a catalog of iceberg-go and what belongs to it.
+type opened struct {
+	cat   icecatalog.Catalog
+	close func() error
+	known *known // nil: tables are loaded each time
+}
+
 // Open opens a catalog. For sqlite and a local warehouse it makes what is not there yet.
 func Open(ctx context.Context, config Config) (*Catalog, error) {
 	if config.Name == "" {
 		return nil, errors.New("open catalog: it has no name")
 	}
-	open := map[string]func(context.Context, Config) (icecatalog.Catalog, func() error, error){
+	open := map[string]func(context.Context, Config) (opened, error){
 		TypeSQLite: openSQLite, TypeREST: openREST, TypeHadoop: openHadoop,
 	}[config.Type]
 	if open == nil {
 		return nil, fmt.Errorf("open catalog %s: unknown type %q (sqlite, rest or hadoop)", config.Name, config.Type)
 	}
-	type opened struct {
-		cat   icecatalog.Catalog
-		close func() error
-	}
-	o, err := within(ctx, func(ctx context.Context) (opened, error) {
-		cat, closeCatalog, err := open(ctx, config)
-		return opened{cat, closeCatalog}, err
-	})
+	o, err := within(ctx, func(ctx context.Context) (opened, error) { return open(ctx, config) })
 	if err != nil {
 		return nil, fmt.Errorf("open %s catalog %s: %w", config.Type, config.Name, err)
 	}
 	c := New(config.Name, config.Type, o.cat, config.FileIO)
-	c.close, c.inline = o.close, config.InlineMetadata
+	c.close, c.inline, c.known = o.close, config.InlineMetadata, o.known
 	if config.ManifestCache < 0 {
 		c.manifests = nil
 	} else if config.ManifestCache > 0 {
@@ -99,50 +99,52 @@ func properties(config Config) ice.Properties {
 // lock at their start, and a writer waits up to ten seconds for it.
 const sqlitePragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_txlock=immediate"
 
-func openSQLite(_ context.Context, config Config) (icecatalog.Catalog, func() error, error) {
+func openSQLite(_ context.Context, config Config) (opened, error) {
 	if config.URI == "" || config.Warehouse == "" {
-		return nil, nil, errors.New("a sqlite catalog needs uri (the database file) and warehouse")
+		return opened{}, errors.New("a sqlite catalog needs uri (the database file) and warehouse")
 	}
 	warehouse, err := localDirectory(config.Warehouse)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	path := strings.TrimPrefix(config.URI, "file:")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, nil, fmt.Errorf("make the folder of the database: %w", err)
+		return opened{}, fmt.Errorf("make the folder of the database: %w", err)
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+sqlitePragmas)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the database: %w", err)
+		return opened{}, fmt.Errorf("open the database: %w", err)
 	}
 	props := properties(config)
 	props["warehouse"] = warehouse
 	props["init_catalog_tables"] = "true"
 	cat, err := icesql.NewCatalog(config.Name, db, icesql.SQLite, props)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("database %s: %w", path, err), db.Close())
+		return opened{}, errors.Join(fmt.Errorf("database %s: %w", path, err), db.Close())
 	}
-	return cat, func() error { return errors.Join(cat.Close(), db.Close()) }, nil
+	return opened{
+		cat: cat, close: func() error { return errors.Join(cat.Close(), db.Close()) }, known: newKnown(sqliteLocation(db, config.Name)),
+	}, nil
 }
 
-func openHadoop(_ context.Context, config Config) (icecatalog.Catalog, func() error, error) {
+func openHadoop(_ context.Context, config Config) (opened, error) {
 	if config.Warehouse == "" {
-		return nil, nil, errors.New("a hadoop catalog needs warehouse")
+		return opened{}, errors.New("a hadoop catalog needs warehouse")
 	}
 	warehouse, err := localDirectory(config.Warehouse)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
 	cat, err := hadoop.NewCatalog(config.Name, warehouse, properties(config))
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
-	return cat, cat.Close, nil
+	return opened{cat: cat, close: cat.Close}, nil
 }
 
-func openREST(ctx context.Context, config Config) (icecatalog.Catalog, func() error, error) {
+func openREST(ctx context.Context, config Config) (opened, error) {
 	if config.URI == "" {
-		return nil, nil, errors.New("a rest catalog needs uri")
+		return opened{}, errors.New("a rest catalog needs uri")
 	}
 	captureStorage()
 	props := properties(config)
@@ -162,15 +164,15 @@ func openREST(ctx context.Context, config Config) (icecatalog.Catalog, func() er
 	if text := props["oauth2-server-uri"]; text != "" {
 		uri, err := url.Parse(text)
 		if err != nil {
-			return nil, nil, errors.New("oauth2-server-uri is not a URL")
+			return opened{}, errors.New("oauth2-server-uri is not a URL")
 		}
 		opts = append(opts, rest.WithAuthURI(uri))
 	}
 	cat, err := rest.NewCatalog(ctx, config.Name, config.URI, opts...)
 	if err != nil {
-		return nil, nil, err
+		return opened{}, err
 	}
-	return cat, cat.Close, nil
+	return opened{cat: cat, close: cat.Close}, nil
 }
 
 // localDirectory makes a local warehouse's folder and gives its absolute path; other locations pass through.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/seracdb/serac/internal/duckdb"
 	"github.com/seracdb/serac/internal/fileaccess"
 	"github.com/seracdb/serac/plan"
@@ -107,7 +109,8 @@ type binding struct {
 	rewriteErr error
 }
 
-// resolve parses a request and finds its tables, as they were where the statement says so. Then text can be prepared.
+// resolve parses a request and finds its tables, as they were where the statement says so. Then text can be prepared, unless
+// mustRewrite.
 func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables []*Table, err error) {
 	tree, err := p.syntaxTree(ctx, req.SQL)
 	if err != nil {
@@ -142,17 +145,19 @@ func (p *planner) resolve(ctx context.Context, req Request) (b *binding, tables 
 	if tables, err = b.findTables(ctx); err != nil {
 		return nil, nil, err
 	}
-	b.rewritten, b.rewriteErr = b.rewrite(ctx)
-	if b.mustRewrite() {
-		if b.rewriteErr != nil {
-			return nil, nil, b.rewriteErr
-		}
-		if err := b.generatedViews(ctx); err != nil {
-			return nil, nil, err
-		}
-		b.text = b.rewritten.sql
-	}
 	return b, tables, nil
+}
+
+// bindRewritten rewrites a statement that cannot be bound as it stands.
+func (b *binding) bindRewritten(ctx context.Context) error {
+	if b.rewritten, b.rewriteErr = b.rewrite(ctx); b.rewriteErr != nil {
+		return b.rewriteErr
+	}
+	if err := b.generatedViews(ctx); err != nil {
+		return err
+	}
+	b.text = b.rewritten.sql
+	return nil
 }
 
 func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*Bound, error) {
@@ -160,10 +165,22 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 	if err != nil {
 		return nil, err
 	}
-	out := &Bound{Params: b.params, Tables: tables, Refs: distinct(b.nodes), Repeatable: b.repeatable()}
-	if err := b.describe(ctx, out); err != nil {
+	out := &Bound{Params: b.params, Tables: tables, Refs: distinct(b.nodes)}
+	if b.mustRewrite() {
+		if err := b.bindRewritten(ctx); err != nil {
+			return nil, err
+		}
+		err = b.describe(ctx, out)
+	} else {
+		var described errgroup.Group
+		described.Go(func() error { return b.describe(ctx, out) })
+		b.rewritten, b.rewriteErr = b.rewrite(ctx)
+		err = described.Wait()
+	}
+	if err != nil {
 		return nil, err
 	}
+	out.Repeatable = b.repeatable()
 	if b.rewritten == nil || req.TextOnly == nil || b.tree.limitInside() || !req.TextOnly(tables) {
 		if err := b.ladder(ctx, out, skipOptimised); err != nil {
 			return nil, err
@@ -178,31 +195,45 @@ func (p *planner) bind(ctx context.Context, req Request, skipOptimised bool) (*B
 
 // findTables resolves the tables that the statement names, once each, and puts views where its names look for them.
 func (b *binding) findTables(ctx context.Context) ([]*Table, error) {
-	var out []*Table
-	for _, ref := range distinct(b.nodes) {
-		t, err := b.table(ctx, ref)
+	refs := distinct(b.nodes)
+	out, errs := b.resolveAll(ctx, refs)
+	for i, ref := range refs {
+		t, err := out[i], errs[i]
+		var missing *NotFoundError
+		if errors.As(err, &missing) && ref.At == nil {
+			t, err = b.namedFile(ctx, ref, err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		b.tables[ref.key()] = t
 		b.byKey[t.stub()] = t
-		out = append(out, t)
+		out[i] = t
 	}
 	b.serve(b.byKey)
 	return out, b.views(ctx)
 }
 
-// table finds what a reference stands for.
-func (b *binding) table(ctx context.Context, ref Ref) (*Table, error) {
-	if t, ok := b.calls[ref.key()]; ok {
-		return t, nil
+// maxResolving bounds the tables of one statement that are resolved at once.
+const maxResolving = 8
+
+// resolveAll finds what references stand for, all at the same time: each a table or an error.
+func (b *binding) resolveAll(ctx context.Context, refs []Ref) ([]*Table, []error) {
+	tables, errs := make([]*Table, len(refs)), make([]error, len(refs))
+	var g errgroup.Group
+	g.SetLimit(maxResolving)
+	for i, ref := range refs {
+		if t, ok := b.calls[ref.key()]; ok {
+			tables[i] = t
+			continue
+		}
+		g.Go(func() error {
+			tables[i], errs[i] = b.req.Resolve(ctx, ref)
+			return nil
+		})
 	}
-	t, err := b.req.Resolve(ctx, ref)
-	var missing *NotFoundError
-	if errors.As(err, &missing) && ref.At == nil {
-		return b.namedFile(ctx, ref, err)
-	}
-	return t, err
+	_ = g.Wait() // errs has them
+	return tables, errs
 }
 
 // views puts views where the statement's names look for them.
@@ -228,7 +259,7 @@ func (b *binding) views(ctx context.Context) error {
 
 // describe finds the result's columns.
 func (b *binding) describe(ctx context.Context, out *Bound) error {
-	names, types, schema, err := b.conn.Describe(ctx, b.text)
+	names, types, schema, err := b.side.Describe(ctx, b.text)
 	if err != nil {
 		return statementError(err)
 	}

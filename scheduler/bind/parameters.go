@@ -31,6 +31,11 @@ func (p *planner) parameterTypes(ctx context.Context, req Request, into plan.Sch
 	if err != nil {
 		return nil, err
 	}
+	if b.mustRewrite() {
+		if err := b.bindRewritten(ctx); err != nil {
+			return nil, err
+		}
+	}
 	text := b.text
 	if len(into) > 0 {
 		columns := make([]string, len(into))

@@ -22,8 +22,10 @@ const plannerMemory = 1 << 30
 
 // planner is one DuckDB that parses and binds. One statement uses it at a time.
 type planner struct {
-	db    *duckdb.DB
-	conn  *duckdb.Conn
+	db   *duckdb.DB
+	conn *duckdb.Conn
+	// side has the settings and names that conn has. A statement is described there while it is rewritten.
+	side  *duckdb.Conn
 	files fileaccess.Policy
 
 	mu     sync.Mutex
@@ -44,15 +46,7 @@ func newPlanner(ctx context.Context, files fileaccess.Policy) (*planner, error) 
 	}
 	p := &planner{db: db, files: files, views: map[string]string{}, schemas: map[string]bool{}, catalogs: map[string]bool{}}
 	if err = db.RegisterStubScan(scanFunction, p.stub); err == nil {
-		if p.conn, err = db.Conn(ctx); err == nil {
-			dirs := make([]string, 0, len(files.Dirs()))
-			for _, dir := range files.Dirs() {
-				dirs = append(dirs, plan.QuoteString(dir))
-			}
-			// Plans are optimised where json_serialize_plan is told to. No other statement here is worth optimising, least of all
-			// one that is only prepared to be described.
-			err = p.conn.Exec(ctx, "PRAGMA disable_optimizer; SET allowed_directories = ["+strings.Join(dirs, ", ")+"]; SET enable_external_access = false")
-		}
+		err = p.connect(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
@@ -60,10 +54,38 @@ func newPlanner(ctx context.Context, files fileaccess.Policy) (*planner, error) 
 	return p, nil
 }
 
+func (p *planner) connect(ctx context.Context) (err error) {
+	for _, conn := range []**duckdb.Conn{&p.conn, &p.side} {
+		if *conn, err = p.db.Conn(ctx); err != nil {
+			return err
+		}
+	}
+	// Plans are optimised where json_serialize_plan is told to. No other statement here is worth optimising, least of all
+	// one that is only prepared to be described.
+	if err := p.both(ctx, "PRAGMA disable_optimizer"); err != nil {
+		return err
+	}
+	dirs := make([]string, 0, len(p.files.Dirs()))
+	for _, dir := range p.files.Dirs() {
+		dirs = append(dirs, plan.QuoteString(dir))
+	}
+	return p.conn.Exec(ctx, "SET allowed_directories = ["+strings.Join(dirs, ", ")+"]; SET enable_external_access = false")
+}
+
+// both runs a statement on both connections.
+func (p *planner) both(ctx context.Context, sql string) error {
+	if err := p.conn.Exec(ctx, sql); err != nil {
+		return err
+	}
+	return p.side.Exec(ctx, sql)
+}
+
 func (p *planner) close() error {
 	var err error
-	if p.conn != nil {
-		err = p.conn.Close()
+	for _, conn := range []*duckdb.Conn{p.conn, p.side} {
+		if conn != nil {
+			err = errors.Join(err, conn.Close())
+		}
 	}
 	return errors.Join(err, p.db.Close())
 }
@@ -97,7 +119,7 @@ func (p *planner) begin(ctx context.Context, req Request) error {
 			return &Error{Message: fmt.Sprintf("%q is not the name of a setting", name)}
 		}
 		p.settings = append(p.settings, name)
-		if err := p.conn.Exec(ctx, "SET "+name+" = "+plan.QuoteString(value)); err != nil {
+		if err := p.both(ctx, "SET "+name+" = "+plan.QuoteString(value)); err != nil {
 			if isStatementFault(err) {
 				return &Error{Message: fmt.Sprintf("setting %s: %v", name, err)}
 			}
@@ -111,7 +133,7 @@ func (p *planner) begin(ctx context.Context, req Request) error {
 	if p.namespace == namespace {
 		return nil
 	}
-	if err := p.conn.Exec(ctx, "USE "+namespace); err != nil {
+	if err := p.both(ctx, "USE "+namespace); err != nil {
 		return err
 	}
 	p.namespace = namespace
@@ -121,7 +143,7 @@ func (p *planner) begin(ctx context.Context, req Request) error {
 // end takes back what begin set. Its failure makes the planner unusable.
 func (p *planner) end(ctx context.Context) error {
 	for _, name := range p.settings {
-		if err := p.conn.Exec(ctx, "RESET "+name); err != nil {
+		if err := p.both(ctx, "RESET "+name); err != nil {
 			return err
 		}
 	}

@@ -82,8 +82,8 @@ type At struct {
 	Named bool
 }
 
-// Resolver finds the table behind a reference. It is called once per distinct reference of a statement. A table that
-// does not exist is a *NotFoundError.
+// Resolver finds the table behind a reference. It is called once per distinct reference of a statement, for several of
+// them at once. A table that does not exist is a *NotFoundError.
 type Resolver func(ctx context.Context, ref Ref) (*Table, error)
 
 // NotFoundError says that a table does not exist.
