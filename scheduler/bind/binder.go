@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,52 +19,77 @@ type Binder struct {
 	// Files is what statements may read by functions that read files. It is set before the first statement.
 	Files fileaccess.Policy
 
-	free chan *planner // nil entries are opened on demand
+	slots chan struct{} // one for each statement that is being bound
+	mu    sync.Mutex
+	// idle are planners that are open and not in use. The last is taken first, so that none is opened while one is idle.
+	idle []*planner
 	// skipOptimised starts the ladder at its second rung, for tests of that.
 	skipOptimised bool
 }
 
 // New makes a Binder that binds up to size statements at once. The databases open when they are first needed. Close it.
 func New(size int) *Binder {
-	b := &Binder{free: make(chan *planner, max(size, 1))}
-	for range cap(b.free) {
-		b.free <- nil
-	}
-	return b
+	return &Binder{slots: make(chan struct{}, max(size, 1))}
 }
 
 // Close waits for running statements and closes the databases.
 func (b *Binder) Close() error {
-	var err error
-	for range cap(b.free) {
-		if p := <-b.free; p != nil {
-			err = errors.Join(err, p.close())
-		}
+	for range cap(b.slots) {
+		b.slots <- struct{}{}
 	}
+	var err error
+	for _, p := range b.idle {
+		err = errors.Join(err, p.close())
+	}
+	b.idle = nil
 	return err
 }
 
 // use runs f on a planner of the pool. A planner on which clean-up failed is thrown away.
 func (b *Binder) use(ctx context.Context, f func(*planner) error) (err error) {
-	var p *planner
 	select {
-	case p = <-b.free:
+	case b.slots <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { b.free <- p }()
+	defer func() { <-b.slots }()
+	p := b.take()
 	if p == nil {
 		if p, err = newPlanner(context.WithoutCancel(ctx), b.Files); err != nil {
 			return fmt.Errorf("open the planner's database: %w", err)
 		}
 	}
-	err = f(p)
-	if cleanup := p.end(context.WithoutCancel(ctx)); cleanup != nil || duckdb.IsInternal(err) {
+	keep := false
+	defer func() {
+		if keep {
+			b.put(p)
+			return
+		}
 		// A new database next time: this one is not what it was.
 		err = errors.Join(err, p.close())
-		p = nil
-	}
+	}()
+	err = f(p)
+	keep = p.end(context.WithoutCancel(ctx)) == nil && !duckdb.IsInternal(err)
 	return err
+}
+
+func (b *Binder) put(p *planner) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.idle = append(b.idle, p)
+}
+
+// take is an idle planner, nil where there is none.
+func (b *Binder) take() *planner {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := len(b.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	p := b.idle[last]
+	b.idle = b.idle[:last]
+	return p
 }
 
 // References are all references to base tables in a query, each once.
