@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		case out.Plan != nil:
 			planned = scansOf(out.Plan, t)
 			columns = wholeColumns(t, planned, r.columns)
-		case out.Reason == "" && !r.unnamed:
+		case out.Reason == "" && !r.unnamed && !r.starred[name]:
 			columns = wholeColumns(t, nil, r.columns)
 		}
 		leaf := t.scan(plan.LeafID(i+1), columns)
@@ -150,12 +151,13 @@ func wholeColumns(t *Table, planned []tableScan, named names) []plan.ScanColumn 
 	return out
 }
 
-// namedColumns are the words of a text that may name columns, in lower case, and whether it may also mean columns that it
-// does not name. named is nil where leaving out such a column could change what the text means: a star is counted by position
-// (set operations, lists of column names), a natural join looks for common names, a row is named as a whole.
+// namedColumns are the words of a text that may name columns, in lower case, and whether it may also mean columns of any table
+// that it does not name, other than by a star (starredTables). named is nil where leaving out such a column could change what the
+// text means: a star is counted by position (set operations, lists of column names), as is #1; a natural join looks for common names, a row
+// is named as a whole.
 func namedColumns(tree any) (named names, unnamed bool) {
 	out := names{}
-	star, byPosition, byName, lists := false, false, false, false
+	star, byPosition, all, lists := false, false, false, false
 	aliases, values := names{}, names{} // of tables; words that stand alone as values
 	visit(tree, func(node map[string]any) {
 		switch node["type"] {
@@ -165,6 +167,8 @@ func namedColumns(tree any) (named names, unnamed bool) {
 			lists = true
 		case "STAR", "COLUMNS":
 			star = true
+		case "POSITIONAL_REFERENCE": // the FROM's first column, and so on
+			all = true
 		case "BASE_TABLE":
 			if alias, _ := node["alias"].(string); alias != "" {
 				aliases[strings.ToLower(alias)] = true
@@ -180,16 +184,91 @@ func namedColumns(tree any) (named names, unnamed bool) {
 			}
 		}
 		if node["ref_type"] == "NATURAL" || node["ref_type"] == "POSITIONAL" {
-			byName = true
+			all = true
 		}
 	}, func(word string) { out[strings.ToLower(word)] = true })
 	for a := range aliases {
-		byName = byName || values[a] // a row
+		all = all || values[a] // a row
 	}
-	if byName || star && (byPosition || lists) {
+	if all || star && (byPosition || lists) {
 		return nil, true
 	}
-	return out, star || lists
+	return out, lists
+}
+
+// starredTables are the names of the tables whose columns a star stands for, each in its own query's FROM. What a star in EXISTS
+// stands for does not matter.
+func starredTables(tree any) names {
+	found := names{}
+	var walk func(v any, query map[string]any)
+	walk = func(v any, query map[string]any) {
+		switch v := v.(type) {
+		case []any:
+			for _, item := range v {
+				walk(item, query)
+			}
+		case map[string]any:
+			switch v["type"] {
+			case "SELECT_NODE":
+				query = v
+			case "STAR", "COLUMNS":
+				tablesOf(query["from_table"], found)
+			}
+			exists := v["subquery_type"] == "EXISTS"
+			for key, child := range v {
+				if exists && key == "subquery" {
+					child = withoutStars(child)
+				}
+				walk(child, query)
+			}
+		}
+	}
+	walk(tree, nil)
+	return found
+}
+
+// tablesOf adds the tables of a FROM, but for those of subqueries in it.
+func tablesOf(from any, found names) {
+	node, _ := from.(map[string]any)
+	switch node["type"] {
+	case "BASE_TABLE":
+		name, _ := node["table_name"].(string)
+		found[name] = true
+	case "JOIN":
+		tablesOf(node["left"], found)
+		tablesOf(node["right"], found)
+	case "SUBQUERY", "EMPTY":
+	default: // what else there may be, tables inside are better read whole than not
+		visit(from, func(n map[string]any) {
+			if n["type"] == "BASE_TABLE" {
+				tablesOf(n, found)
+			}
+		}, nil)
+	}
+}
+
+// withoutStars is the query of an EXISTS without the stars of its SELECT list, if there being a row does not depend on them, as
+// it would with DISTINCT and OFFSET, GROUP BY ALL and such.
+func withoutStars(subquery any) any {
+	holder, _ := subquery.(map[string]any)
+	query, _ := holder["node"].(map[string]any)
+	if query["type"] != "SELECT_NODE" || query["aggregate_handling"] != "STANDARD_HANDLING" || query["having"] != nil || query["qualify"] != nil {
+		return subquery
+	}
+	for _, key := range []string{"modifiers", "group_expressions", "group_sets"} {
+		if list, _ := query[key].([]any); len(list) > 0 {
+			return subquery
+		}
+	}
+	list, _ := query["select_list"].([]any)
+	query = maps.Clone(query)
+	query["select_list"] = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+		node, _ := item.(map[string]any)
+		return node["type"] == "STAR"
+	})
+	holder = maps.Clone(holder)
+	holder["node"] = query
+	return holder
 }
 
 // visit calls object for every object of a tree and, if not nil, word for every string in it.

@@ -73,8 +73,12 @@ func TestTextOnly(t *testing.T) {
 		"SELECT y FROM a UNION SELECT x FROM a":                         {"x", "y"},
 		"SELECT a.y, c.x FROM a NATURAL JOIN a AS c":                    {"x", "y", "z"},
 		"PIVOT a ON y IN (1, 2) USING count(*)":                         {"x", "y", "z"},
-		"WITH c AS (SELECT x, z FROM a) SELECT * FROM c":                {"x", "y", "z"},
 		"SELECT y FROM a WHERE EXISTS (SELECT 1 FROM a WHERE z > 'z5')": {"y", "z"},
+		"SELECT y FROM a WHERE EXISTS (SELECT * FROM a WHERE z > 'z5')": {"y", "z"},
+		"SELECT y FROM a WHERE EXISTS (SELECT *, count(*) FROM a GROUP BY ALL HAVING count(*) > 1)": {"x", "y", "z"},
+		"SELECT * FROM (SELECT y, count(*) FROM a GROUP BY y)":                                      {"y"},
+		"WITH c AS (SELECT z FROM a) SELECT * FROM c":                                               {"z"},
+		"SELECT z, #1 FROM a": {"x", "y", "z"},
 	} {
 		request := r.request(sql)
 		request.TextOnly = func(tables []*Table) bool { return len(tables) == 1 && tables[0].Name == "a" }
