@@ -107,9 +107,17 @@ func selectivity(e plan.Expr) float64 {
 		case plan.OpNotIn:
 			return 0.8
 		}
+	case *plan.Call:
+		switch e.Name {
+		case "!~~", "!~~*", "not_like_escape", "not_ilike_escape":
+			return 0.9
+		}
 	}
 	return 0.3
 }
+
+// selective says that a condition leaves so few rows that it is worth asking it of a join's side beside asking it again above.
+func selective(e plan.Expr) bool { return selectivity(e) <= 0.2 }
 
 func groupLength(g *seracv1.FileGroup) float64 {
 	var n int64

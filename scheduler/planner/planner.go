@@ -135,6 +135,10 @@ func Distribute(root plan.Node, scans map[plan.LeafID]ScanFiles, options Options
 // written. The stages that it gives are all; those that the runtime was not given for want of a reason to wait are at the
 // end.
 func Adapt(root plan.Node, scans map[plan.LeafID]ScanFiles, options Options, runtime Runtime) ([]*Stage, error) {
+	root, err := plan.ImplyFilters(root, selective)
+	if err != nil {
+		return nil, err
+	}
 	d := newDistributor(root, scans, options.withDefaults())
 	d.runtime = runtime
 	p, err := d.root(root)
