@@ -9,6 +9,13 @@ import (
 // aggregate computes partial states where the rows are and finishes them after an exchange on the groups. Aggregates
 // whose state does not decompose get all rows of a group in one place instead.
 func (d *distributor) aggregate(n *plan.Aggregate) (*piece, error) {
+	if early := d.early(n); early != nil {
+		p, err := d.distribute(early)
+		if err != nil {
+			return nil, err
+		}
+		return p.note("aggregate: states are computed below the join, by its keys"), nil
+	}
 	in, err := d.distribute(n.Input)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,8 @@ type Options struct {
 	SplitAlways bool
 	// RangesAlways divides scans by ranges wherever that is possible, whatever it costs: for tests.
 	RangesAlways bool
+	// EarlyAlways aggregates below joins wherever that is possible, whatever it costs: for tests.
+	EarlyAlways bool
 }
 
 const (

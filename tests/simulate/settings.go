@@ -17,14 +17,15 @@ type Setting struct {
 
 // Settings vary what the answer may not depend on: slots, partitions, partitions per task, broadcasts, adaptive rules.
 var Settings = []Setting{
-	{Options: planner.Options{Slots: 4, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: -1}},
+	{Options: planner.Options{Slots: 4, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: -1, EarlyAlways: true}},
 	{Options: planner.Options{Slots: 4, ShufflePartitions: 2, TargetTaskSize: 1 << 10, MaxPartitionsPerTask: 1}},
-	{Options: planner.Options{Slots: 3, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: 1 << 40}},
+	{Options: planner.Options{Slots: 3, ShufflePartitions: 7, TargetTaskSize: 1 << 10, BroadcastThreshold: 1 << 40, EarlyAlways: true}},
 	{Options: planner.Options{Slots: 4, ShufflePartitions: 3, TargetTaskSize: 1 << 10, BroadcastThreshold: -1}, Files: true},
 	{Options: planner.Options{Slots: 2, ShufflePartitions: 1, TargetTaskSize: 1 << 10, BroadcastThreshold: -1, MaxPartitionsPerTask: 1}},
 	{Options: planner.Options{Slots: 4, ShufflePartitions: 3, TargetTaskSize: 1 << 10, KeyRanges: true, RangesAlways: true}},
 	{Adaptive: true, Options: planner.Options{
 		Slots: 3, ShufflePartitions: 2, TargetTaskSize: 1 << 10, BroadcastThreshold: 3000, Adaptive: planner.AllAdaptive, KeyRanges: true, RangesAlways: true,
+		EarlyAlways: true,
 	}},
 	{Options: planner.Options{Slots: 1, ShufflePartitions: 1, TargetTaskSize: 1 << 20}},
 	{Adaptive: true, Options: planner.Options{
