@@ -17,17 +17,26 @@ import (
 	"github.com/seracdb/serac/scheduler/job"
 )
 
-// summarized runs a query into 3 partitions and returns what the task says of all its columns: its own messages, and what
-// the scheduler makes of them.
+// summarized is summarizedIn 3 partitions.
 func summarized(t *testing.T, n *node, name, sql string, types ...plan.Type) (map[int]*seracv1.KeySummary, map[int]job.KeySummary) {
 	t.Helper()
+	return summarizedIn(t, n, 3, name, sql, types...)
+}
+
+// summarizedIn runs a query into partitions and returns what the task says of all its columns: its own messages, and what
+// the scheduler makes of them.
+func summarizedIn(t *testing.T, n *node, partitions int, name, sql string, types ...plan.Type) (map[int]*seracv1.KeySummary, map[int]job.KeySummary) {
+	t.Helper()
 	out := plan.Schema{}
-	root := &plan.ShuffleWrite{Partitions: 3}
+	root := &plan.ShuffleWrite{Partitions: partitions}
 	for i, of := range types {
 		out = append(out, plan.Column{Name: fmt.Sprint("c", i), Type: of, Nullable: true})
 		root.Summarize = append(root.Summarize, i)
 	}
-	root.Input, root.Keys = whole(sql, out...), []plan.Expr{col(0, types[0])}
+	root.Input = whole(sql, out...)
+	if partitions > 1 {
+		root.Keys = []plan.Expr{col(0, types[0])}
+	}
 	task := id(name, 1, 0)
 	n.launch(task, root)
 	st := n.awaitFinished(task)
@@ -183,6 +192,13 @@ func TestSummarySizes(t *testing.T) {
 	n.attachment.mu.Lock()
 	require.Less(t, n.largest, 1<<20)
 	n.attachment.mu.Unlock()
+
+	// Of little in one partition, which will be sent to every task, there is a list or no values.
+	for rows, want := range map[int][]bool{1000: {true, true}, 5000: {false, false}, 100_000: {false, true}} {
+		messages, _ := summarizedIn(t, n, 1, fmt.Sprint("one", rows), fmt.Sprintf("SELECT i AS c0 FROM range(%d) AS r(i)", rows), number)
+		require.Equal(t, want, []bool{messages[0].GetListed(), messages[0].GetHashed()}, "%d rows", rows)
+		require.Equal(t, fmt.Sprint(rows-1), string(messages[0].GetMax()))
+	}
 
 	messages, merged := summarized(t, n, "none", "SELECT 1.5::DOUBLE, 1::FLOAT, [1], 2::HUGEINT, 'x'::BLOB, 3::INTEGER",
 		plan.T(plan.Double), plan.T(plan.Float), plan.ListType(plan.T(plan.Integer)), plan.T(plan.HugeInt), plan.T(plan.Blob), plan.T(plan.Integer))

@@ -58,6 +58,11 @@ func (a *attempt) summarize(ctx context.Context, root *plan.ShuffleWrite, files 
 		return nil, err
 	}
 	for i, s := range out {
+		// Little in one partition will be sent to every task, where a filter is not asked (scheduler/planner, filtered).
+		if root.Partitions == 1 && s.GetRows() <= maxHashes && distinct[i] > 2*maxListed {
+			s.Listed, s.Hashed = false, false
+			continue
+		}
 		if err := a.summarizeValues(ctx, source, types[columns[i]], s, distinct[i]); err != nil {
 			return nil, fmt.Errorf("column %d: %w", columns[i], err)
 		}
