@@ -405,7 +405,7 @@ func (d *decoder) wholeStatement(m *seracv1.WholeStatement, nodes []plan.Node, _
 	if len(m.GetNames()) != len(nodes) {
 		return nil, fmt.Errorf("%d names for %d inputs", len(m.GetNames()), len(nodes))
 	}
-	n := &plan.WholeStatement{SQL: m.GetSql()}
+	n := &plan.WholeStatement{SQL: m.GetSql(), MaxRows: m.GetMaxRows()}
 	for i, name := range m.GetNames() {
 		n.Scans = append(n.Scans, plan.NamedScan{Name: name, Scan: nodes[i]})
 	}

@@ -82,7 +82,7 @@ func (e *encoder) detail(n plan.Node, in []plan.Schema) (proto.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := &seracv1.WholeStatement{Sql: n.SQL, Schema: schema}
+		m := &seracv1.WholeStatement{Sql: n.SQL, Schema: schema, MaxRows: n.MaxRows}
 		for _, s := range n.Scans {
 			m.Names = append(m.Names, s.Name)
 		}

@@ -342,6 +342,8 @@ type WholeStatement struct {
 	SQL   string
 	Scans []NamedScan
 	Out   Schema
+	// MaxRows is how many rows the text asks for at most; 0 when it does not say.
+	MaxRows int64
 }
 
 // NamedScan is a leaf (an IcebergScan, a MetadataScan, a Values, a TableFunction, an Extension that is a leaf) that a

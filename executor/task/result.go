@@ -96,7 +96,11 @@ func (t *Task) Abandon(err error) { t.result.end(err) }
 func (a *attempt) streamResult(ctx context.Context, root plan.Node, sql string) (*seracv1.TaskStatus, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stream, err := a.conn.Stream(ctx, resultSQL(root.Schema(), sql))
+	open := a.conn.Stream
+	if a.fewRows(root) {
+		open = a.conn.Run
+	}
+	stream, err := open(ctx, resultSQL(root.Schema(), sql))
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +128,43 @@ func (a *attempt) streamResult(ctx context.Context, root plan.Node, sql string) 
 	}
 	a.task.result.end(nil)
 	return a.status(seracv1.TaskState_TASK_STATE_FINISHED), nil
+}
+
+// fewRows is how many rows are not worth being streamed: a chunk of DuckDB's.
+const fewRows = 2048
+
+// fewRows says that a plan gives so few rows.
+func (a *attempt) fewRows(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.WholeStatement:
+		return n.MaxRows > 0 && n.MaxRows <= fewRows
+	case *plan.Limit:
+		count, constant := n.Count.(*plan.Constant)
+		rows, ok := int64(0), false
+		if constant && !n.Percent {
+			rows, ok = count.Value.(int64)
+		}
+		return ok && rows <= fewRows || a.fewRows(n.Input)
+	case *plan.Aggregate:
+		return len(n.Groups) == 0 && len(n.Sets) == 0 || len(n.Sets) == 0 && a.fewRows(n.Input)
+	case *plan.Project:
+		return a.fewRows(n.Input)
+	case *plan.Filter:
+		return a.fewRows(n.Input)
+	case *plan.Sort:
+		return a.fewRows(n.Input)
+	case *plan.ShuffleRead:
+		for _, as := range a.task.launch.GetAssignments() {
+			if plan.LeafID(as.GetLeaf()) == n.Leaf {
+				var rows int64
+				for _, f := range as.GetShuffle().GetFiles() {
+					rows += f.GetRows()
+				}
+				return rows <= fewRows
+			}
+		}
+	}
+	return false
 }
 
 // batches is a stream of DuckDB.

@@ -96,7 +96,7 @@ func (c *Conn) Text(ctx context.Context, sql string) (string, error) {
 
 // Rows runs one statement and returns all its rows as Go values; see Value for how. It is for small results.
 func (c *Conn) Rows(ctx context.Context, sql string) ([][]any, error) {
-	stream, err := c.Stream(ctx, sql)
+	stream, err := c.Run(ctx, sql)
 	if err != nil {
 		return nil, err
 	}

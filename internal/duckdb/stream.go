@@ -32,7 +32,8 @@ type Stream struct {
 	released bool
 }
 
-// Stream runs one statement and streams its result. ctx governs the whole stream, Next included. Close the Stream.
+// Stream runs one statement and streams its result. ctx governs the whole stream, Next included. Close the Stream. DuckDB plans a
+// statement that reads files twice for it: before, and when it starts.
 func (c *Conn) Stream(ctx context.Context, sql string) (*Stream, error) {
 	if err := c.lock(); err != nil {
 		return nil, err
@@ -44,6 +45,29 @@ func (c *Conn) Stream(ctx context.Context, sql string) (*Stream, error) {
 	}
 	s := &Stream{conn: c, ctx: ctx, prepared: prepared}
 	if err := s.start(); err != nil {
+		s.release()
+		return nil, err
+	}
+	c.stream = s
+	return s, nil
+}
+
+// Run is Stream for a result of few rows: the statement is planned once, and has run when Run returns.
+func (c *Conn) Run(ctx context.Context, sql string) (*Stream, error) {
+	if err := c.lock(); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	s := &Stream{conn: c, ctx: ctx}
+	var state bindings.State
+	err := interruptible(ctx, c.handle, func() { state = bindings.Query(c.handle, sql, &s.result) })
+	if err == nil && state == bindings.StateError {
+		err = s.resultError()
+	}
+	if err == nil {
+		err = s.describe()
+	}
+	if err != nil {
 		s.release()
 		return nil, err
 	}
@@ -72,6 +96,11 @@ func (s *Stream) start() error {
 	if state == bindings.StateError {
 		return s.resultError()
 	}
+	return s.describe()
+}
+
+// describe finds the result's columns.
+func (s *Stream) describe() (err error) {
 	n := bindings.ColumnCount(&s.result)
 	logical := make([]bindings.LogicalType, n)
 	defer func() { destroyTypes(logical) }()

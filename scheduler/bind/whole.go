@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		out.Reason = why
 		return
 	}
-	w := &plan.WholeStatement{SQL: r.sql, Out: out.Columns}
+	w := &plan.WholeStatement{SQL: r.sql, Out: out.Columns, MaxRows: b.tree.maxRows()}
 	for i, name := range r.scans {
 		t := r.tables[name]
 		columns := t.Columns
@@ -54,6 +55,31 @@ func limitBelowJoin(n plan.Node, joined bool) bool {
 		joined = true
 	}
 	return slices.ContainsFunc(n.Children(), func(child plan.Node) bool { return limitBelowJoin(child, joined) })
+}
+
+// maxRows is the constant of the statement's own LIMIT; 0 when it has none.
+func (s *statement) maxRows() int64 {
+	statements, _ := s.tree.(map[string]any)["statements"].([]any)
+	if len(statements) != 1 {
+		return 0
+	}
+	query, _ := statements[0].(map[string]any)["node"].(map[string]any)
+	modifiers, _ := query["modifiers"].([]any)
+	for _, m := range modifiers {
+		modifier, _ := m.(map[string]any)
+		limit, _ := modifier["limit"].(map[string]any)
+		if modifier["type"] != "LIMIT_MODIFIER" || limit["type"] != "VALUE_CONSTANT" {
+			continue
+		}
+		value, _ := limit["value"].(map[string]any)
+		number, _ := value["value"].(json.Number)
+		rows, err := number.Int64()
+		if err != nil || rows < 0 {
+			return 0
+		}
+		return rows
+	}
+	return 0
 }
 
 // limitInside says that a query inside a statement has a LIMIT, so that only the plan shows whether it is below a join.

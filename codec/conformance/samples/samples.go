@@ -167,6 +167,7 @@ func Nodes() []Sample {
 		{"WholeStatement", &plan.WholeStatement{
 			SQL: "SELECT 1", Scans: []plan.NamedScan{{Name: "s1", Scan: Leaf(1)}, {Name: "s2", Scan: Leaf(2)}}, Out: Columns(2),
 		}},
+		{"WholeStatement/few rows", &plan.WholeStatement{SQL: "SELECT 1 LIMIT 5", Out: Columns(1), MaxRows: 5}},
 		{"WholeStatement/no scan", &plan.WholeStatement{SQL: "SELECT 1", Out: Columns(1)}},
 	}
 	for kind := plan.Inner; kind <= plan.Single; kind++ {

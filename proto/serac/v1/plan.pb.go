@@ -2042,8 +2042,10 @@ type WholeStatement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Sql   string                 `protobuf:"bytes,1,opt,name=sql,proto3" json:"sql,omitempty"`
 	// A name for each input.
-	Names         []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
-	Schema        []byte   `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	Names  []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	Schema []byte   `protobuf:"bytes,3,opt,name=schema,proto3" json:"schema,omitempty"`
+	// At most so many rows come of it; 0: as many as there are.
+	MaxRows       int64 `protobuf:"varint,4,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2097,6 +2099,13 @@ func (x *WholeStatement) GetSchema() []byte {
 		return x.Schema
 	}
 	return nil
+}
+
+func (x *WholeStatement) GetMaxRows() int64 {
+	if x != nil {
+		return x.MaxRows
+	}
+	return 0
 }
 
 // ShuffleWrite writes its input for later stages.
@@ -2705,11 +2714,12 @@ const file_serac_v1_plan_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
 	"\tunion_all\x18\x03 \x01(\bR\bunionAll\x12\x12\n" +
 	"\x04keys\x18\x04 \x03(\x03R\x04keys\x12\x16\n" +
-	"\x06schema\x18\x05 \x01(\fR\x06schema\"P\n" +
+	"\x06schema\x18\x05 \x01(\fR\x06schema\"k\n" +
 	"\x0eWholeStatement\x12\x10\n" +
 	"\x03sql\x18\x01 \x01(\tR\x03sql\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x16\n" +
-	"\x06schema\x18\x03 \x01(\fR\x06schema\"~\n" +
+	"\x06schema\x18\x03 \x01(\fR\x06schema\x12\x19\n" +
+	"\bmax_rows\x18\x04 \x01(\x03R\amaxRows\"~\n" +
 	"\fShuffleWrite\x12\x12\n" +
 	"\x04keys\x18\x01 \x03(\fR\x04keys\x12\x1e\n" +
 	"\n" +
