@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -229,6 +230,7 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 		Schema:      schema,
 		Schemas:     t.Metadata().Schemas(),
 		NameMapping: t.NameMapping(),
+		Distinct:    distinct(a.fragment.Root),
 		Group:       group,
 		Unpartitioned: func(specID int32) bool {
 			spec := t.Metadata().PartitionSpecByID(int(specID))
@@ -261,6 +263,25 @@ func (a *attempt) scan(ctx context.Context, keep *leaves, n *plan.IcebergScan, g
 	defer keep.mu.Unlock()
 	keep.queries = append(keep.queries, query)
 	return query.SQL, nil
+}
+
+// distinct says that a plan may compare nested values by IS [NOT] DISTINCT FROM, other than as a join's condition: read.Input.Distinct.
+func distinct(root plan.Node) bool {
+	found := false
+	plan.Walk(root, func(n plan.Node) bool {
+		if whole, ok := n.(*plan.WholeStatement); ok {
+			found = found || strings.Contains(whole.SQL, "DISTINCT FROM")
+		}
+		for _, e := range plan.NodeExprs(n) {
+			plan.WalkExpr(e, func(e plan.Expr) bool {
+				c, ok := e.(*plan.Comparison)
+				found = found || ok && (c.Op == plan.NotDistinctFrom || c.Op == plan.DistinctFrom) && read.Nested(c.Left.Type())
+				return !found
+			})
+		}
+		return !found
+	})
+	return found
 }
 
 // extension has a table format say how its leaf is read.

@@ -247,7 +247,7 @@ func (r *reader) selectClass(c class) (string, error) {
 	for _, out := range r.columns.outputs {
 		expr := ""
 		if out.source >= 0 {
-			expr = unpushed(c.shape.exprs[out.source], out.typ)
+			expr = r.unpushed(c.shape.exprs[out.source], out.typ)
 		}
 		if out.special != 0 {
 			expr = r.special(out, c.files, expr)
@@ -299,12 +299,21 @@ func (r *reader) selectClass(c class) (string, error) {
 
 // unpushed keeps DuckDB from comparing a column of BLOBs with what a Parquet file says of it: DuckDB 1.5 looks a BLOB up in a
 // column's Bloom filter by its text (\x00), not its bytes, and so skips row groups that have it. A coalesce would not do:
-// filters of joins are pushed through it.
-func unpushed(expr string, t plan.Type) string {
-	if t.Kind != plan.Blob {
-		return expr
+// filters of joins are pushed through it. Conditions on nested columns it keeps out of the scan altogether where Input.Distinct
+// says so: no condition that needs two columns is pushed.
+func (r *reader) unpushed(expr string, t plan.Type) string {
+	switch {
+	case t.Kind == plan.Blob:
+		return "CASE WHEN " + expr + " IS NULL THEN NULL ELSE " + expr + " END"
+	case r.in.Distinct && Nested(t):
+		return "CASE WHEN " + expr + " IS NULL AND file_row_number % 2 = 0 THEN NULL ELSE " + expr + " END"
 	}
-	return "CASE WHEN " + expr + " IS NULL THEN NULL ELSE " + expr + " END"
+	return expr
+}
+
+// Nested says that a type is a list, a struct or a map.
+func Nested(t plan.Type) bool {
+	return t.Kind == plan.List || t.Kind == plan.Struct || t.Kind == plan.Map
 }
 
 func aliased(expr, name string) string {

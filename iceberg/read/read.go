@@ -24,6 +24,9 @@ type Input struct {
 	// NameMapping gives field ids to files that have none (table property schema.name-mapping.default); nil when the
 	// table has no mapping.
 	NameMapping ice.NameMapping
+	// Distinct says that the statement may compare nested columns by IS [NOT] DISTINCT FROM. Pushed into a scan that has NULLs and
+	// another filter, DuckDB 1.5 gives wrong rows, or the error "Out of buffer".
+	Distinct bool
 	// Group is what the scan reads; nil or empty reads nothing (rule 10).
 	Group *seracv1.FileGroup
 	// Unpartitioned says that a partition spec has no fields. An equality delete of such a spec applies to all older data files
