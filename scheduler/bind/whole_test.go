@@ -99,3 +99,35 @@ func TestTextOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, bound.Plan)
 }
+
+// A text says how many rows it has at most by a LIMIT of its own that is a constant.
+func TestMaxRows(t *testing.T) {
+	ctx := context.Background()
+	r := newReference(t, func(exec func(context.Context, string) error) error {
+		return exec(ctx, "CREATE TABLE a(x INTEGER); INSERT INTO a SELECT i FROM range(100) r(i)")
+	})
+	b := New(1)
+	defer b.Close()
+	for sql, want := range map[string]int64{
+		"SELECT x FROM a LIMIT 5":                                5,
+		"SELECT x FROM a ORDER BY x LIMIT 7 OFFSET 2":            7,
+		"(SELECT x FROM a) UNION ALL (SELECT 2) LIMIT 9":         9,
+		"WITH c AS (SELECT x FROM a) SELECT * FROM c LIMIT 3000": 3000,
+		"SELECT x FROM a":                                        0,
+		"SELECT x FROM a LIMIT 0":                                0,
+		"SELECT x FROM a LIMIT 5%":                               0,
+		"SELECT x FROM a LIMIT 2 + 3":                            0,
+		"SELECT x FROM a OFFSET 4":                               0,
+		"SELECT * FROM (SELECT x FROM a LIMIT 3)":                0,
+		"(SELECT x FROM a LIMIT 3) UNION ALL (SELECT x FROM a)":  0,
+		"SELECT x FROM a LIMIT 99999999999999999999999999999":    0,
+	} {
+		bound, err := b.Bind(ctx, r.request(sql))
+		if err != nil { // DuckDB refuses the last one
+			require.Zero(t, want, sql)
+			continue
+		}
+		require.NotNil(t, bound.Whole, sql)
+		require.Equal(t, want, bound.Whole.MaxRows, sql)
+	}
+}
