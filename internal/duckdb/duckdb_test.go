@@ -112,6 +112,32 @@ func TestStreamHoldsItsConnection(t *testing.T) {
 	require.NoError(t, conn.Exec(context.Background(), "SELECT 1"))
 }
 
+// What has run already reads like a stream, and holds its connection like one.
+func TestRunIsAStream(t *testing.T) {
+	_, conn := open(t, Options{Threads: 2})
+	ctx := context.Background()
+	const sql = "SELECT i, CASE WHEN i % 3 > 0 THEN 's' || i END AS s, [i, NULL] AS l, i / 7 AS d FROM range(5000) r(i) ORDER BY i"
+	read := func(open func(context.Context, string) (*Stream, error)) (columns []Column, all [][]any) {
+		stream, err := open(ctx, sql)
+		require.NoError(t, err)
+		require.ErrorIs(t, conn.Exec(ctx, "SELECT 1"), errStreaming)
+		all, err = stream.rows()
+		require.NoError(t, err)
+		require.NoError(t, stream.Close())
+		return stream.Columns(), all
+	}
+	columns, want := read(conn.Stream)
+	ranColumns, ran := read(conn.Run)
+	require.Len(t, ran, 5000)
+	require.Equal(t, want, ran)
+	require.Equal(t, columns, ranColumns)
+	_, err := conn.Run(ctx, "SELECT error('row ' || i) FROM range(3) r(i)")
+	require.True(t, isKind(err, Statement), "%v", err)
+	none, err := conn.Rows(ctx, "SELECT 1 WHERE false")
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
 // An error far into the result must not look like its end.
 func TestStreamErrorIsNotTheEnd(t *testing.T) {
 	_, conn := open(t, Options{Threads: 2})
