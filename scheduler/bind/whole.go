@@ -273,24 +273,28 @@ func tablesOf(from any, found names) {
 	}
 }
 
-// withoutStars is the query of an EXISTS without the stars of its SELECT list, if there being a row does not depend on them, as
-// it would with DISTINCT and OFFSET, GROUP BY ALL and such.
+// withoutStars is the query of an EXISTS without the plain stars of its SELECT list, if there being a row does not depend on them,
+// as it would with DISTINCT and OFFSET, GROUP BY ALL and such. A star that leaves columns out, or picks some (COLUMNS), stays: of
+// fewer columns it may find none, which is an error.
 func withoutStars(subquery any) any {
 	holder, _ := subquery.(map[string]any)
 	query, _ := holder["node"].(map[string]any)
 	if query["type"] != "SELECT_NODE" || query["aggregate_handling"] != "STANDARD_HANDLING" || query["having"] != nil || query["qualify"] != nil {
 		return subquery
 	}
+	list := func(v any) []any {
+		items, _ := v.([]any)
+		return items
+	}
 	for _, key := range []string{"modifiers", "group_expressions", "group_sets"} {
-		if list, _ := query[key].([]any); len(list) > 0 {
+		if len(list(query[key])) > 0 {
 			return subquery
 		}
 	}
-	list, _ := query["select_list"].([]any)
 	query = maps.Clone(query)
-	query["select_list"] = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+	query["select_list"] = slices.DeleteFunc(slices.Clone(list(query["select_list"])), func(item any) bool {
 		node, _ := item.(map[string]any)
-		return node["type"] == "STAR"
+		return node["type"] == "STAR" && node["columns"] == false && len(list(node["exclude_list"]))+len(list(node["qualified_exclude_list"])) == 0
 	})
 	holder = maps.Clone(holder)
 	holder["node"] = query

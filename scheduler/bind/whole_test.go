@@ -79,6 +79,11 @@ func TestTextOnly(t *testing.T) {
 		"SELECT * FROM (SELECT y, count(*) FROM a GROUP BY y)":                                      {"y"},
 		"WITH c AS (SELECT z FROM a) SELECT * FROM c":                                               {"z"},
 		"SELECT z, #1 FROM a": {"x", "y", "z"},
+		"SELECT y FROM a WHERE EXISTS (SELECT * EXCLUDE (z) FROM a WHERE z > 'z5')":            {"x", "y", "z"},
+		"SELECT z FROM a WHERE EXISTS (SELECT * EXCLUDE (q.z) FROM a AS q WHERE q.z > 'z5')":   {"x", "y", "z"},
+		"SELECT z FROM a WHERE EXISTS (SELECT COLUMNS('x.*') FROM a WHERE z > 'z5')":           {"x", "y", "z"},
+		"SELECT z FROM a WHERE EXISTS (SELECT COLUMNS(c -> c = 'x') FROM a WHERE z > 'z5')":    {"x", "y", "z"},
+		"SELECT z FROM a WHERE EXISTS (SELECT * REPLACE (length(z) AS z) FROM a WHERE z > '')": {"z"},
 	} {
 		request := r.request(sql)
 		request.TextOnly = func(tables []*Table) bool { return len(tables) == 1 && tables[0].Name == "a" }
