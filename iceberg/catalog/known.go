@@ -12,13 +12,13 @@ import (
 // keptTables is how many tables' handles a Catalog keeps.
 const keptTables = 256
 
-// known keeps the handles of tables that have been loaded, for catalogs that can say at little cost where a table's metadata
-// is now: a metadata file never changes, so a handle made of it is as good as one made anew. Every statement loads its tables,
-// and reading their metadata took longer than asking for its location.
+// known keeps the handles of tables that have been loaded, of each the last, for catalogs that can say at little cost where a
+// table's metadata is now: a metadata file never changes, so a handle made of it is as good as one made anew. Every statement
+// loads its tables, and reading their metadata took longer than asking for its location.
 type known struct {
 	// locate is the location of a table's metadata by the catalog, "" where that cannot be told.
 	locate func(ctx context.Context, ident table.Identifier) string
-	kept   *lru.Cache[string, *Table]
+	kept   *lru.Cache[string, *Table] // by knownKey
 }
 
 func newKnown(locate func(context.Context, table.Identifier) string) *known {
@@ -29,10 +29,8 @@ func newKnown(locate func(context.Context, table.Identifier) string) *known {
 	return &known{locate: locate, kept: kept}
 }
 
-// A renamed table keeps its metadata, so the identifier is part of the key.
-func knownKey(ident table.Identifier, location string) string {
-	return strings.Join(ident, "\x00") + "\x00" + location
-}
+// A table's key has no version in it: the version before will not be asked for again, and its metadata may be large.
+func knownKey(ident table.Identifier) string { return strings.Join(ident, "\x00") }
 
 // get is the handle of a table as the catalog has it now, nil when it must be loaded.
 func (k *known) get(ctx context.Context, ident table.Identifier) *Table {
@@ -43,13 +41,16 @@ func (k *known) get(ctx context.Context, ident table.Identifier) *Table {
 	if location == "" {
 		return nil
 	}
-	t, _ := k.kept.Get(knownKey(ident, location))
+	t, ok := k.kept.Get(knownKey(ident))
+	if !ok || t.MetadataLocation() != location {
+		return nil
+	}
 	return t
 }
 
 func (k *known) add(t *Table) {
 	if k != nil {
-		k.kept.Add(knownKey(t.ident, t.MetadataLocation()), t)
+		k.kept.Add(knownKey(t.ident), t)
 	}
 }
 
