@@ -57,8 +57,16 @@ func (st *statement) bindFor(ctx context.Context, text string, textOnly func([]*
 	return bound, nil
 }
 
-// resolve finds the table behind a reference.
-func (st *statement) resolve(ctx context.Context, ref bind.Ref) (*bind.Table, error) {
+// resolve finds the table behind a reference. It is called for several at once, each in a goroutine of its own.
+func (st *statement) resolve(ctx context.Context, ref bind.Ref) (t *bind.Table, err error) {
+	err = st.guarded(func() (err error) {
+		t, err = st.referenced(ctx, ref)
+		return err
+	})
+	return t, err
+}
+
+func (st *statement) referenced(ctx context.Context, ref bind.Ref) (*bind.Table, error) {
 	if c, schema, table, err := st.qualify(ref.Parts); err == nil && c != nil {
 		if ref.At != nil {
 			return nil, statementError("table %s: AT is for Iceberg tables", ref)
@@ -105,9 +113,9 @@ func missing(ref bind.Ref, err error) error {
 	return err
 }
 
-// bindError types what the binder says: an interruption keeps its kind, all else is the statement's own fault.
+// bindError types what the binder says: an interruption and a panic keep their kind, all else is the statement's own fault.
 func bindError(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, wire.ErrInternal) {
 		return err
 	}
 	return wire.Fail(seracv1.FailureKind_FAILURE_KIND_STATEMENT, err)
@@ -306,16 +314,18 @@ func (st *statement) planScans(ctx context.Context, root plan.Node) (plan.Node, 
 	g.SetLimit(maxConcurrentScans)
 	for i, leaf := range leaves {
 		g.Go(func() error {
-			var err error
-			if t, ok := st.tables.byKey(leaf.TableKey); ok {
-				var planned *scan.Files
-				planned, err = scan.PlanScan(ctx, t, leaf)
-				files[i] = scanFiles{planned}
-			} else if t, ok := st.tables.formatByKey(leaf.TableKey); ok {
-				others[i], files[i], err = t.plan(ctx, leaf)
-			} else {
-				err = errors.New("the table is not pinned")
-			}
+			err := st.guarded(func() (err error) {
+				if t, ok := st.tables.byKey(leaf.TableKey); ok {
+					var planned *scan.Files
+					planned, err = scan.PlanScan(ctx, t, leaf)
+					files[i] = scanFiles{planned}
+				} else if t, ok := st.tables.formatByKey(leaf.TableKey); ok {
+					others[i], files[i], err = t.plan(ctx, leaf)
+				} else {
+					err = errors.New("the table is not pinned")
+				}
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("plan scan of %s: %w", leaf.TableKey, err)
 			}
