@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -551,18 +552,22 @@ func TestLaunchInParts(t *testing.T) {
 func TestSettings(t *testing.T) {
 	n := start(t, newScheduler(t))
 	root := whole("SELECT current_setting('TimeZone') AS z", plan.Column{Name: "z", Type: plan.T(plan.Varchar)})
-	zone := func(task *seracv1.TaskId, settings map[string]string) string {
+	run := func(task *seracv1.TaskId, root plan.Node, settings map[string]string, leaves ...*seracv1.LeafAssignment) string {
 		n.send(&seracv1.AttachResponse{Message: &seracv1.AttachResponse_Launch{Launch: &seracv1.TaskLaunch{
-			Id: task, Fragment: encode(t, root), Settings: settings,
+			Id: task, Fragment: encode(t, root), Settings: settings, Assignments: leaves,
 		}}})
 		n.awaitState(task, seracv1.TaskState_TASK_STATE_STREAMING)
-		var got string
+		var got []string
 		require.NoError(t, n.result(t.Context(), task, func(b arrow.RecordBatch) error {
-			got = b.Column(0).(*array.String).Value(0)
+			for i := range int(b.NumRows()) {
+				got = append(got, b.Column(0).(*array.String).Value(i))
+			}
 			return nil
 		}))
-		return got
+		slices.Sort(got)
+		return strings.Join(got, " ")
 	}
+	zone := func(task *seracv1.TaskId, settings map[string]string) string { return run(task, root, settings) }
 	require.Equal(t, "Asia/Tokyo", zone(id("j", 0, 0), map[string]string{"TimeZone": "Asia/Tokyo"}))
 	require.NotEqual(t, "Asia/Tokyo", zone(id("j", 0, 1), nil))
 	task := id("j", 0, 2)
@@ -570,6 +575,17 @@ func TestSettings(t *testing.T) {
 		Id: task, Fragment: encode(t, root), Settings: map[string]string{"memory_limit": "100GB"},
 	}}})
 	require.Contains(t, n.awaitFailure(task).GetMessage(), "memory_limit")
+
+	// A plan's collation is in it already: groups without one are of equal bytes, as DuckDB's count(DISTINCT) needs them.
+	text := plan.T(plan.Varchar)
+	letters := &plan.Values{Leaf: 1, Out: plan.Schema{{Name: "s", Type: text}}}
+	for _, letter := range []string{"a", "A", "a"} {
+		letters.Rows = append(letters.Rows, []plan.Expr{&plan.Constant{Value: letter, Of: text}})
+	}
+	groups := &plan.Aggregate{Input: letters, Groups: []plan.Expr{col(0, text)}}
+	nocase := map[string]string{"default_collation": "nocase"}
+	require.Equal(t, "A a", run(id("j", 0, 3), groups, nocase, constant(1)))
+	require.Equal(t, "true", run(id("j", 0, 4), whole("SELECT ('a' = 'A')::VARCHAR", plan.Column{Name: "b", Type: text}), nocase))
 }
 
 // TestManyFilesInStatus: a status of many files goes in messages that stay small.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,6 +98,24 @@ func classify(ctx context.Context, err error) error {
 	}
 }
 
+// settingsFor are those of a statement's settings that a fragment is to run under. A collation is in a plan already, where it
+// applies: lower(a) = lower(b). What else a plan compares and groups (values that are to be distinct, keys of correlated
+// subqueries) it does byte by byte. Only a statement that runs as its text has its collation still to come.
+func settingsFor(query plan.Node, settings map[string]string) map[string]string {
+	asText := false
+	plan.Walk(query, func(n plan.Node) bool {
+		_, text := n.(*plan.WholeStatement)
+		asText = asText || text
+		return !asText
+	})
+	if asText {
+		return settings
+	}
+	out := maps.Clone(settings)
+	maps.DeleteFunc(out, func(name, _ string) bool { return strings.EqualFold(name, "default_collation") })
+	return out
+}
+
 // attempt is a task while it runs.
 type attempt struct {
 	*Runner
@@ -141,7 +161,7 @@ func (a *attempt) run(ctx context.Context) (status *seracv1.TaskStatus, err erro
 	case *plan.IcebergCommit:
 		return nil, errors.New("a commit is the scheduler's, not a task's")
 	}
-	a.conn, err = a.Engine.Conn(ctx, a.task.launch.GetSettings())
+	a.conn, err = a.Engine.Conn(ctx, settingsFor(query, a.task.launch.GetSettings()))
 	if err != nil {
 		return nil, fmt.Errorf("connect to DuckDB: %w", err)
 	}
