@@ -6,5 +6,6 @@
 // tables or wire messages: SQL goes in as text, rows come out.
 //
 // It works on the C API's bindings and not on database/sql, because database/sql materialises every result in memory,
-// beyond memory_limit. Start with db.go, then conn.go and stream.go; interrupt.go says how a done context reaches DuckDB.
+// beyond memory_limit; Conn.Run does so for results of few rows, which cost less that way. Start with db.go, then conn.go
+// and stream.go; interrupt.go says how a done context reaches DuckDB.
 package duckdb

@@ -52,8 +52,8 @@ func (c *Conn) Stream(ctx context.Context, sql string) (*Stream, error) {
 	return s, nil
 }
 
-// Run is Stream for a result of few rows: the statement is planned once, and has run when Run returns. The text must be one
-// statement; of several all would run.
+// Run is Stream for a result of few rows: the statement is planned once, and has run when Run returns, with all its rows in
+// memory. Of several statements in one text it runs all and gives the last one's rows; Stream refuses them.
 func (c *Conn) Run(ctx context.Context, sql string) (*Stream, error) {
 	if err := c.lock(); err != nil {
 		return nil, err

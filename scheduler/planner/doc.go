@@ -13,6 +13,7 @@
 //	aggregate.go  partial and final aggregates, or a repartition on the keys; beside it aggregate_split.go (calls as states
 //	              that merge), aggregate_states.go and aggregate_moments.go (the states of each function),
 //	              aggregate_distinct.go (DISTINCT calls) and aggregate_sets.go (grouping sets)
+//	early.go      an aggregate's states computed below the join that it stands on, and merged above
 //	join.go       broadcast, replicated, or partitioned on the keys
 //	order.go      sort, top-N, limit; beside it range_sort.go (ORDER BY of a large result, by ranges of its keys)
 //	distinct.go   DISTINCT and DISTINCT ON, in each task and again after repartitioning
@@ -23,6 +24,8 @@
 //	cte.go        a common table expression as a stage, or as part of its only reader
 //	single.go     everything else: inputs gathered, the node in one task
 //	write.go      data files, clustered by partition values
+//
+// Before all that, sides of joins are filtered by what a condition with OR says of one side alone (plan.ImplyFilters).
 //
 // cost.go says which way of joining takes less time, replicate.go what every task may read again instead of sending it,
 // align.go how a join follows a partitioning that is there already. ranges.go divides scans by ranges of a key instead of by
