@@ -189,6 +189,9 @@ func (e *earlyAggregate) callsOf(s side) ([]plan.AggregateCall, bool) {
 		if _, plain := columnRefs(c.Args); e.madeUp(s) && (!plain || c.Filter != nil) || anyVolatile(read) {
 			return nil, false
 		}
+		if e.join.Kind == plan.Inner && slices.ContainsFunc(read, mayFail) {
+			return nil, false
+		}
 		own := func(x plan.Expr) plan.Expr {
 			return plan.MapColumns(x, func(col int) int { in, _ := e.column(s, col); return in })
 		}
@@ -199,6 +202,24 @@ func (e *earlyAggregate) callsOf(s side) ([]plan.AggregateCall, bool) {
 		out[i].Filter = own(c.Filter)
 	}
 	return out, true
+}
+
+// mayFail says that an expression may fail on a row that the join would have dropped before: it casts a text that is no number, or
+// calls a function with what that does not take. Arithmetic fails only near the end of a type's range.
+func mayFail(x plan.Expr) bool {
+	fails := false
+	plan.WalkExpr(x, func(x plan.Expr) bool {
+		switch x := x.(type) {
+		case *plan.Cast:
+			fails = fails || !x.Try && (!isNumeric(x.Arg.Type()) || !isNumeric(x.To))
+		case *plan.Call:
+			fails = fails || !slices.Contains([]string{"+", "-", "*", "/", "//", "%"}, x.Name)
+		case *plan.Operator:
+			return x.Op != plan.OpTry
+		}
+		return !fails
+	})
+	return fails
 }
 
 // keysOf are the columns of a side that tell its rows apart above: those of the join's conditions, and of the groups. Floating

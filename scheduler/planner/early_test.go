@@ -10,6 +10,7 @@ import (
 	"github.com/seracdb/serac/plan"
 	seracv1 "github.com/seracdb/serac/proto/serac/v1"
 	"github.com/seracdb/serac/scheduler/planner"
+	"github.com/seracdb/serac/tests/simulate"
 )
 
 // States that are computed below a join are the rows' own, whatever the join does with them: brings some several times, none, or
@@ -24,6 +25,9 @@ func TestEarlyAggregates(t *testing.T) {
 	s.describe()
 	calls := "count(v), sum(v), min(v), max(d), avg(d), avg(v), bool_and(even), bool_or(even), min(s)"
 	inner := calls + ", count(*), sum(v + 1), count(v) FILTER (WHERE even), sum(coalesce(v, 7))"
+	for _, setting := range []int{0, 2} { // those that aggregate below joins
+		s.check("SELECT name, sum(CAST(CASE WHEN a.k IS NULL THEN s ELSE '1' END AS INTEGER)) FROM facts a JOIN dims d ON a.k = d.k GROUP BY name", simulate.Settings[setting])
+	}
 	for _, dims := range []string{"dims", "none"} {
 		for _, join := range []string{"JOIN", "LEFT JOIN", "RIGHT JOIN"} {
 			for _, groups := range []string{"d.k", "name", "name, a.part", "d.k, a.k", "a.k", "upper(name)"} {
@@ -60,6 +64,10 @@ func TestEarlyAggregates(t *testing.T) {
 		"SELECT name, sum(coalesce(v, 7)) FROM facts RIGHT JOIN dims USING (k) GROUP BY name":                    false,
 		"SELECT name, count(v) FILTER (WHERE even) FROM facts RIGHT JOIN dims USING (k) GROUP BY name":           false,
 		"SELECT name, median(v) FROM facts JOIN dims USING (k) GROUP BY name":                                    false,
+		"SELECT name, sum(s::INTEGER) FROM facts JOIN dims USING (k) GROUP BY name":                              false,
+		"SELECT name, sum(TRY_CAST(s AS INTEGER)) FROM facts JOIN dims USING (k) GROUP BY name":                  true,
+		"SELECT name, sum(length(s)) FROM facts JOIN dims USING (k) GROUP BY name":                               false,
+		"SELECT name, sum(v * (1 - d)) FROM facts JOIN dims USING (k) GROUP BY name":                             true,
 		"SELECT name, count(DISTINCT v) FROM facts JOIN dims USING (k) GROUP BY name":                            false,
 		"SELECT name, sum(v * length(name)) FROM facts JOIN dims USING (k) GROUP BY name":                        false,
 		"SELECT name, count(v) FROM facts a JOIN dims d ON a.k = d.k AND a.v > length(d.name) GROUP BY name":     false,
