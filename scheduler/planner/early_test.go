@@ -120,9 +120,9 @@ func TestEarlyWhereItPays(t *testing.T) {
 type byKey struct{ columnShare }
 
 func (s byKey) KeySpans(column plan.ScanColumn) ([]planner.KeySpan, bool) {
-	return byOrder{s.columnShare}.KeySpans(plan.ScanColumn{Name: strings.Replace(column.Name, "k", "o_orderkey", 1)})
+	return byOrder(s).KeySpans(plan.ScanColumn{Name: strings.Replace(column.Name, "k", "o_orderkey", 1)})
 }
 
 func (s byKey) KeyRanges(column plan.ScanColumn, cuts []int64) []*seracv1.FileGroup {
-	return byOrder{s.columnShare}.KeyRanges(column, cuts)
+	return byOrder(s).KeyRanges(column, cuts)
 }
