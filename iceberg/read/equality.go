@@ -15,6 +15,7 @@ import (
 type equalityKey struct {
 	top  *iceberg.Field // the column it is, or is in
 	path []string       // the structs' fields that lead to it
+	text bool
 }
 
 // equalitySet is all equality delete files of the group that compare the same fields.
@@ -83,33 +84,36 @@ func (r *reader) equalityKey(id int32) (equalityKey, error) {
 
 func findPath(fields []iceberg.Field, id int32) (equalityKey, bool) {
 	for i := range fields {
-		if path, ok := pathTo(&fields[i], id); ok {
-			return equalityKey{top: &fields[i], path: path}, true
+		if path, of, ok := pathTo(&fields[i], id); ok {
+			return equalityKey{top: &fields[i], path: path, text: of.Type.Kind == plan.Varchar}, true
 		}
 	}
 	return equalityKey{}, false
 }
 
-// pathTo is the way to a field through structs; nothing in a list or map can be compared.
-func pathTo(f *iceberg.Field, id int32) ([]string, bool) {
+// pathTo is a field and the way to it through structs; nothing in a list or map can be compared.
+func pathTo(f *iceberg.Field, id int32) ([]string, *iceberg.Field, bool) {
 	if f.ID == id {
-		return nil, len(f.Children) == 0
+		return nil, f, len(f.Children) == 0
 	}
 	if f.Type.Kind != plan.Struct {
-		return nil, false
+		return nil, nil, false
 	}
 	for i := range f.Children {
-		if path, ok := pathTo(&f.Children[i], id); ok {
-			return append([]string{f.Children[i].Name}, path...), true
+		if path, of, ok := pathTo(&f.Children[i], id); ok {
+			return append([]string{f.Children[i].Name}, path...), of, true
 		}
 	}
-	return nil, false
+	return nil, nil, false
 }
 
-// of is the key as SQL over a column.
+// of is the key as SQL over a column. Texts are compared byte by byte, whatever the session's collation.
 func (k equalityKey) of(column string) string {
 	for _, name := range k.path {
 		column += "." + plan.QuoteIdent(name)
+	}
+	if k.text {
+		column += ` COLLATE "binary"`
 	}
 	return column
 }

@@ -497,6 +497,25 @@ func TestEqualityDeletes(t *testing.T) {
 	require.Len(t, w.rows(t, w.input(t, tbl, scanOf(t, tbl), group(t, tbl))), 200)
 }
 
+// A session's collation is of its statements: a text is deleted by the same bytes, and not by the same letters.
+func TestEqualityDeletesUnderACollation(t *testing.T) {
+	w := newWorld(t)
+	p := ice.PrimitiveTypes
+	db, err := duckdb.Open(context.Background(), duckdb.Options{Threads: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, w.conn.Close())
+	w.conn, err = db.Conn(context.Background())
+	require.NoError(t, err)
+	require.NoError(t, w.conn.Exec(context.Background(), "SET default_collation = 'nocase'"))
+	tbl := w.create(t, ice.NewSchema(0, field(1, "id", p.Int32, false), field(2, "s", p.String, false)), properties("2"))
+	tbl = appendRows(t, tbl, `[{"id":1,"s":"a"},{"id":2,"s":"A"},{"id":3,"s":"b"},{"id":4,"s":"B"},{"id":5,"s":"c"},{"id":6}]`)
+	tbl = deleteEqual(t, tbl, []int{2}, `[{"s":"A"},{"s":"b"},{"s":"B"},{"s":"C"},{"s":null}]`)
+	scan := scanOf(t, tbl)
+	scan.Columns = scan.Columns[:1]
+	require.ElementsMatch(t, []string{"[1]", "[5]"}, w.rows(t, w.input(t, tbl, scan, group(t, tbl))))
+}
+
 // Files that differ in which equality deletes apply to them are read together: their sequence numbers tell.
 func TestEqualityDeletesAreToldBySequence(t *testing.T) {
 	w := newWorld(t)
