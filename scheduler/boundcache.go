@@ -70,6 +70,7 @@ func (st *statement) bindAgain(ctx context.Context, text string) (*bind.Bound, e
 // is known is still what the statement needs.
 func (st *statement) unchanged(ctx context.Context, known *bind.Bound) bool {
 	var g errgroup.Group
+	g.SetLimit(maxConcurrentScans)
 	for i, ref := range known.Refs {
 		g.Go(func() error {
 			t, err := st.resolve(ctx, ref)

@@ -295,7 +295,7 @@ func scannedBytes(scans map[plan.LeafID]planner.ScanFiles) int64 {
 	return total
 }
 
-// maxConcurrentScans bounds the scans of one statement that are planned at once.
+// maxConcurrentScans bounds the scans of one statement that are planned at once, and the tables that are looked up again.
 const maxConcurrentScans = 8
 
 // planScans plans the files of every scan once (rule 9), at the versions the statement is pinned to. To the binder every

@@ -193,6 +193,7 @@ func namedColumns(tree any) (named names, unnamed bool) {
 			lists = true
 		case "STAR", "COLUMNS":
 			star = true
+			all = all || !plainStar(node) // which may find no column among those that are left
 		case "POSITIONAL_REFERENCE": // the FROM's first column, and so on
 			all = true
 		case "BASE_TABLE":
@@ -273,6 +274,16 @@ func tablesOf(from any, found names) {
 	}
 }
 
+// plainStar says that an expression is a star that leaves no columns out and picks none.
+func plainStar(node map[string]any) bool {
+	return node["type"] == "STAR" && node["columns"] == false && len(listOf(node["exclude_list"]))+len(listOf(node["qualified_exclude_list"])) == 0
+}
+
+func listOf(v any) []any {
+	items, _ := v.([]any)
+	return items
+}
+
 // withoutStars is the query of an EXISTS without the plain stars of its SELECT list, if there being a row does not depend on them,
 // as it would with DISTINCT and OFFSET, GROUP BY ALL and such. A star that leaves columns out, or picks some (COLUMNS), stays: of
 // fewer columns it may find none, which is an error.
@@ -282,19 +293,15 @@ func withoutStars(subquery any) any {
 	if query["type"] != "SELECT_NODE" || query["aggregate_handling"] != "STANDARD_HANDLING" || query["having"] != nil || query["qualify"] != nil {
 		return subquery
 	}
-	list := func(v any) []any {
-		items, _ := v.([]any)
-		return items
-	}
 	for _, key := range []string{"modifiers", "group_expressions", "group_sets"} {
-		if len(list(query[key])) > 0 {
+		if len(listOf(query[key])) > 0 {
 			return subquery
 		}
 	}
 	query = maps.Clone(query)
-	query["select_list"] = slices.DeleteFunc(slices.Clone(list(query["select_list"])), func(item any) bool {
+	query["select_list"] = slices.DeleteFunc(slices.Clone(listOf(query["select_list"])), func(item any) bool {
 		node, _ := item.(map[string]any)
-		return node["type"] == "STAR" && node["columns"] == false && len(list(node["exclude_list"]))+len(list(node["qualified_exclude_list"])) == 0
+		return plainStar(node)
 	})
 	holder = maps.Clone(holder)
 	holder["node"] = query

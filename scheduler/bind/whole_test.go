@@ -98,6 +98,18 @@ func TestTextOnly(t *testing.T) {
 		require.NoError(t, err, sql)
 		require.Empty(t, r.run(ctx, sql).differ(r.run(ctx, text), false), "%s\n%s", sql, text)
 	}
+	// So it is with a plan beside it.
+	for _, sql := range []string{
+		"SELECT count(*) FROM (SELECT * EXCLUDE (x) FROM a)", "SELECT count(*) FROM (SELECT COLUMNS('y.*') FROM a)",
+		"SELECT x FROM a WHERE EXISTS (SELECT * EXCLUDE (w) FROM b WHERE b.w = a.y)", "SELECT count(*) FROM (SELECT COLUMNS(* EXCLUDE (x)) FROM a)",
+	} {
+		bound, err := b.Bind(ctx, r.request(sql))
+		require.NoError(t, err, sql)
+		require.NotNil(t, bound.Plan, sql)
+		text, err := r.rendered(bound.Whole)
+		require.NoError(t, err, sql)
+		require.Empty(t, r.run(ctx, sql).differ(r.run(ctx, text), false), "%s\n%s", sql, text)
+	}
 	request := r.request("SELECT w FROM b")
 	request.TextOnly = func([]*Table) bool { return false }
 	bound, err := b.Bind(ctx, request)

@@ -223,7 +223,7 @@ func mayFail(x plan.Expr) bool {
 }
 
 // keysOf are the columns of a side that tell its rows apart above: those of the join's conditions, and of the groups. Floating
-// point numbers that are one group may differ (0.0 and -0.0), and so may texts under a collation, to all but =.
+// point numbers that are one group may differ (0.0 and -0.0) to all but =.
 func (e *earlyAggregate) keysOf(s side) ([]int, bool) {
 	var keys []int
 	add := func(x plan.Expr) bool {
