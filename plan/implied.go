@@ -122,7 +122,7 @@ func about(alternatives [][]Expr, where func(int) (int, bool)) ([][]Expr, bool) 
 	for i, parts := range alternatives {
 		for _, part := range parts {
 			inside := !slices.ContainsFunc(ColumnsUsed(part), func(c int) bool { _, ok := where(c); return !ok })
-			if inside && total(part) {
+			if inside && Total(part) {
 				out[i] = append(out[i], MapColumns(part, func(c int) int { to, _ := where(c); return to }))
 			}
 		}
@@ -133,20 +133,23 @@ func about(alternatives [][]Expr, where func(int) (int, bool)) ([][]Expr, bool) 
 	return out, true
 }
 
-// total says that a condition can be asked of any row: it compares columns and constants, and does not fail where the rows that
-// a join would have dropped have other values.
-func total(e Expr) bool {
+// Total says that an expression can be asked of any row: it does not fail where rows that a join would have dropped have other
+// values. Calls may, and casts but for TRY_CAST and those of integers to wider ones.
+func Total(e Expr) bool {
 	ok := true
 	WalkExpr(e, func(e Expr) bool {
 		switch e := e.(type) {
-		case *ColumnRef, *Constant, *Comparison, *Between, *Conjunction:
+		case *ColumnRef, *Constant, *Comparison, *Between, *Conjunction, *Case:
+		case *Cast:
+			from := e.Arg.Type().Kind
+			ok = ok && (e.Try || TinyInt <= from && from <= e.To.Kind && e.To.Kind <= HugeInt)
 		case *Operator:
 			switch e.Op {
-			case OpNot, OpIn, OpNotIn, OpIsNull, OpIsNotNull:
+			case OpNot, OpIn, OpNotIn, OpIsNull, OpIsNotNull, OpCoalesce:
 			default:
 				ok = false
 			}
-		default:
+		case *Call, *LambdaParam:
 			ok = false
 		}
 		return ok

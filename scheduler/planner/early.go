@@ -164,7 +164,23 @@ func (e *earlyAggregate) madeUp(s side) bool {
 	return e.join.Kind == plan.Right && s == leftSide || e.join.Kind == plan.Left && s == rightSide
 }
 
-// callsOf are the calls over a side's own columns, if they are about that side alone and count nothing that the join makes up.
+// kept says whether every row of a side comes through the join.
+func (e *earlyAggregate) kept(s side) bool {
+	return e.join.Kind == plan.Left && s == leftSide || e.join.Kind == plan.Right && s == rightSide
+}
+
+// mayOverflow says whether a sum can have too many digits for its type, with fewer than 10^19 rows.
+func mayOverflow(c plan.AggregateCall) bool {
+	switch c.Name {
+	case "sum", "sum_no_overflow", "avg", "mean":
+		of := c.Args[0].Type()
+		return of.Kind == plan.HugeInt || of.Kind == plan.UHugeInt || of.Kind == plan.Decimal && of.Width > 19
+	}
+	return false
+}
+
+// callsOf are the calls over a side's own columns, if they are about that side alone, count nothing that the join makes up, and
+// do not fail for rows that it drops.
 func (e *earlyAggregate) callsOf(s side) ([]plan.AggregateCall, bool) {
 	out := slices.Clone(e.calls)
 	for i, c := range e.calls {
@@ -189,7 +205,7 @@ func (e *earlyAggregate) callsOf(s side) ([]plan.AggregateCall, bool) {
 		if _, plain := columnRefs(c.Args); e.madeUp(s) && (!plain || c.Filter != nil) || anyVolatile(read) {
 			return nil, false
 		}
-		if e.join.Kind == plan.Inner && slices.ContainsFunc(read, mayFail) {
+		if !e.kept(s) && (mayOverflow(c) || slices.ContainsFunc(read, func(x plan.Expr) bool { return !plan.Total(x) })) {
 			return nil, false
 		}
 		own := func(x plan.Expr) plan.Expr {
@@ -202,24 +218,6 @@ func (e *earlyAggregate) callsOf(s side) ([]plan.AggregateCall, bool) {
 		out[i].Filter = own(c.Filter)
 	}
 	return out, true
-}
-
-// mayFail says that an expression may fail on a row that the join would have dropped before: it casts a text that is no number, or
-// calls a function with what that does not take. Arithmetic fails only near the end of a type's range.
-func mayFail(x plan.Expr) bool {
-	fails := false
-	plan.WalkExpr(x, func(x plan.Expr) bool {
-		switch x := x.(type) {
-		case *plan.Cast:
-			fails = fails || !x.Try && (!isNumeric(x.Arg.Type()) || !isNumeric(x.To))
-		case *plan.Call:
-			fails = fails || !slices.Contains([]string{"+", "-", "*", "/", "//", "%"}, x.Name)
-		case *plan.Operator:
-			return x.Op != plan.OpTry
-		}
-		return !fails
-	})
-	return fails
 }
 
 // keysOf are the columns of a side that tell its rows apart above: those of the join's conditions, and of the groups. Floating
