@@ -59,6 +59,13 @@ func TestMomentsMerge(t *testing.T) {
 		"SELECT skewness(y), entropy(id), mad(y), fsum(x), favg(y), kurtosis_pop(y) FROM flat", "SELECT g, kurtosis(k), entropy(k), fsum(x), approx_count_distinct(k) FROM m GROUP BY g")
 }
 
+// count_if of no value is NULL, which a count is not.
+func TestCountIfMerge(t *testing.T) {
+	s := newSpread(t)
+	s.checkForEach(t, "SELECT %s FROM m", "count_if(x > 10005)", "count_if(k > 3) FILTER (WHERE k IS NULL)", "count_if(NULL::BOOLEAN)", "count_if(k > 3) FILTER (WHERE id > 299)")
+	s.checkAll(t, "SELECT g, count_if(x > 10005), count_if(k > 3) FILTER (WHERE k IS NULL OR g = 1) FROM m GROUP BY g", "SELECT k, countif(k > 3) FROM m GROUP BY k", "SELECT count_if(id > 3) FROM none")
+}
+
 // Aggregates that take the value of one row, with NULLs among values and what orders them.
 func TestArgMinMerge(t *testing.T) {
 	s := newSpread(t)

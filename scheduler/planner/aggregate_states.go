@@ -25,7 +25,10 @@ func (s *split) add(c plan.AggregateCall) bool {
 
 func (s *split) resultOf(c plan.AggregateCall) func(stateColumns) plan.Expr {
 	switch c.Name {
-	case "count", "count_star", "count_if", "countif", "regr_count":
+	case "count_if", "countif": // NULL where there is no row, or none with a value
+		i := s.merged(c, "sum", hugeInt)
+		return func(at stateColumns) plan.Expr { return at(i) }
+	case "count", "count_star", "regr_count":
 		n := s.count(c)
 		return func(at stateColumns) plan.Expr { return orZero(at(n)) }
 	case "sum", "sum_no_overflow", "product", "min", "max", "bool_and", "bool_or", "any_value", "arbitrary", "bit_and", "bit_or", "bit_xor",
