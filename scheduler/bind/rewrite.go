@@ -18,9 +18,10 @@ type rewritten struct {
 	tables map[string]*Table // behind the generated names
 	// columns are the column names that the text has, in lower case; nil when it may mean any column of its tables.
 	columns names
-	// unnamed says that it may mean others than these too, of any table; starred are the tables all of whose columns it means.
-	unnamed bool
-	starred names
+	// unnamed says that it may mean others than these too, of any table; starred are the tables all of whose columns it means,
+	// chosen those of them whose columns it chooses from.
+	unnamed         bool
+	starred, chosen names
 	// momentary says that something was evaluated: the text is of this moment.
 	momentary bool
 }
@@ -105,7 +106,7 @@ func (b *binding) rewrite(ctx context.Context) (*rewritten, error) {
 	out.momentary = slices.ContainsFunc(r.replacements, func(r *replacement) bool { return r.evaluate })
 	explicitCrossJoins(tree.tree, false)
 	out.columns, out.unnamed = namedColumns(tree.tree)
-	out.starred = starredTables(tree.tree)
+	out.starred, out.chosen = starredTables(tree.tree)
 	var err error
 	if out.sql, err = b.planner.text(ctx, tree); err != nil {
 		return nil, fmt.Errorf("write the statement back: %w", err)

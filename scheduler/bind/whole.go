@@ -32,7 +32,9 @@ func (b *binding) whole(out *Bound, r *rewritten, rewriteErr error) {
 		case t.Call != nil:
 		case out.Plan != nil:
 			planned = scansOf(out.Plan, t)
-			columns = wholeColumns(t, planned, r.columns)
+			if !r.unnamed && !r.chosen[name] {
+				columns = wholeColumns(t, planned, r.columns)
+			}
 		case out.Reason == "" && !r.unnamed && !r.starred[name]:
 			columns = wholeColumns(t, nil, r.columns)
 		}
@@ -183,22 +185,24 @@ func wholeColumns(t *Table, planned []tableScan, named names) []plan.ScanColumn 
 // is named as a whole.
 func namedColumns(tree any) (named names, unnamed bool) {
 	out := names{}
-	star, byPosition, all, lists := false, false, false, false
-	aliases, values := names{}, names{} // of tables; words that stand alone as values
+	star, byPosition, all, lists := false, false, false, false // lists: of names for what a star may give
+	aliases, values := names{}, names{}                        // of tables; words that stand alone as values
 	visit(tree, func(node map[string]any) {
 		switch node["type"] {
 		case "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE":
 			byPosition = true
 		case "PIVOT", "SHOW_REF":
-			lists = true
+			unnamed = true
 		case "STAR", "COLUMNS":
 			star = true
-			all = all || !plainStar(node) // which may find no column among those that are left
 		case "POSITIONAL_REFERENCE": // the FROM's first column, and so on
 			all = true
 		case "BASE_TABLE":
 			if alias, _ := node["alias"].(string); alias != "" {
 				aliases[strings.ToLower(alias)] = true
+			}
+			if list, _ := node["column_name_alias"].([]any); len(list) > 0 {
+				unnamed = true
 			}
 		}
 		if list, _ := node["column_names"].([]any); len(list) == 1 {
@@ -217,16 +221,17 @@ func namedColumns(tree any) (named names, unnamed bool) {
 	for a := range aliases {
 		all = all || values[a] // a row
 	}
-	if all || star && (byPosition || lists) {
+	if all || star && (byPosition || lists || unnamed) {
 		return nil, true
 	}
-	return out, lists
+	return out, unnamed
 }
 
 // starredTables are the names of the tables whose columns a star stands for, each in its own query's FROM. What a star in EXISTS
-// stands for does not matter.
-func starredTables(tree any) names {
-	found := names{}
+// stands for does not matter. chosen are those of them whose columns a star chooses from (EXCLUDE, COLUMNS, LIKE): it fails when it
+// is left with none, so there must be all, even where a plan shows that none is needed.
+func starredTables(tree any) (starred, chosen names) {
+	starred, chosen = names{}, names{}
 	var walk func(v any, query map[string]any)
 	walk = func(v any, query map[string]any) {
 		switch v := v.(type) {
@@ -238,20 +243,36 @@ func starredTables(tree any) names {
 			switch v["type"] {
 			case "SELECT_NODE":
 				query = v
+				if list, _ := v["select_list"].([]any); slices.ContainsFunc(list, plainStar) {
+					tablesOf(query["from_table"], starred)
+					v = withoutStars(v)
+				}
 			case "STAR", "COLUMNS":
-				tablesOf(query["from_table"], found)
+				tablesOf(query["from_table"], starred)
+				tablesOf(query["from_table"], chosen)
 			}
 			exists := v["subquery_type"] == "EXISTS"
 			for key, child := range v {
 				if exists && key == "subquery" {
-					child = withoutStars(child)
+					child = existence(child)
 				}
 				walk(child, query)
 			}
 		}
 	}
 	walk(tree, nil)
-	return found
+	return starred, chosen
+}
+
+// plainStar says that an item of a SELECT list is * or t.*, and nothing more.
+func plainStar(item any) bool {
+	node, _ := item.(map[string]any)
+	for _, key := range []string{"exclude_list", "qualified_exclude_list", "replace_list", "rename_list"} {
+		if list, _ := node[key].([]any); len(list) > 0 {
+			return false
+		}
+	}
+	return node["type"] == "STAR" && node["columns"] != true
 }
 
 // tablesOf adds the tables of a FROM, but for those of subqueries in it.
@@ -274,38 +295,30 @@ func tablesOf(from any, found names) {
 	}
 }
 
-// plainStar says that an expression is a star that leaves no columns out and picks none.
-func plainStar(node map[string]any) bool {
-	return node["type"] == "STAR" && node["columns"] == false && len(listOf(node["exclude_list"]))+len(listOf(node["qualified_exclude_list"])) == 0
-}
-
-func listOf(v any) []any {
-	items, _ := v.([]any)
-	return items
-}
-
-// withoutStars is the query of an EXISTS without the plain stars of its SELECT list, if there being a row does not depend on them,
-// as it would with DISTINCT and OFFSET, GROUP BY ALL and such. A star that leaves columns out, or picks some (COLUMNS), stays: of
-// fewer columns it may find none, which is an error.
-func withoutStars(subquery any) any {
+// existence is the query of an EXISTS without the stars of its SELECT list, if there being a row does not depend on them, as it
+// would with DISTINCT and OFFSET, GROUP BY ALL and such.
+func existence(subquery any) any {
 	holder, _ := subquery.(map[string]any)
 	query, _ := holder["node"].(map[string]any)
 	if query["type"] != "SELECT_NODE" || query["aggregate_handling"] != "STANDARD_HANDLING" || query["having"] != nil || query["qualify"] != nil {
 		return subquery
 	}
 	for _, key := range []string{"modifiers", "group_expressions", "group_sets"} {
-		if len(listOf(query[key])) > 0 {
+		if list, _ := query[key].([]any); len(list) > 0 {
 			return subquery
 		}
 	}
-	query = maps.Clone(query)
-	query["select_list"] = slices.DeleteFunc(slices.Clone(listOf(query["select_list"])), func(item any) bool {
-		node, _ := item.(map[string]any)
-		return plainStar(node)
-	})
 	holder = maps.Clone(holder)
-	holder["node"] = query
+	holder["node"] = withoutStars(query)
 	return holder
+}
+
+// withoutStars is a query without the plain stars of its SELECT list.
+func withoutStars(query map[string]any) map[string]any {
+	list, _ := query["select_list"].([]any)
+	query = maps.Clone(query)
+	query["select_list"] = slices.DeleteFunc(slices.Clone(list), plainStar)
+	return query
 }
 
 // visit calls object for every object of a tree and, if not nil, word for every string in it.
