@@ -18,7 +18,7 @@ func TestFewRows(t *testing.T) {
 		}
 		return &seracv1.LeafAssignment{Leaf: leaf, What: &seracv1.LeafAssignment_Shuffle{Shuffle: in}}
 	}
-	a := &attempt{task: New(&seracv1.TaskLaunch{Assignments: []*seracv1.LeafAssignment{shuffle(1, 1000, 1048), shuffle(2, 1000, 1049)}}, nil)}
+	a := &attempt{task: New(&seracv1.TaskLaunch{Assignments: []*seracv1.LeafAssignment{shuffle(1, 500, 12), shuffle(2, 500, 13)}}, nil)}
 	few, many := &plan.ShuffleRead{Leaf: 1}, &plan.ShuffleRead{Leaf: 2}
 	limit := func(in plan.Node, count any) plan.Node {
 		return &plan.Limit{Input: in, Count: &plan.Constant{Value: count, Of: plan.T(plan.BigInt)}}
@@ -37,16 +37,16 @@ func TestFewRows(t *testing.T) {
 		"groups of much":          {&plan.Aggregate{Input: many, Groups: group}, false},
 		"sets of little":          {&plan.Aggregate{Input: few, Groups: group, Sets: [][]int{{0}, {}}}, false},
 		"one group":               {&plan.Aggregate{Input: many}, true},
-		"limit":                   {limit(many, int64(2048)), true},
-		"large limit":             {limit(many, int64(2049)), false},
-		"large limit of little":   {limit(few, int64(2049)), true},
+		"limit":                   {limit(many, int64(512)), true},
+		"large limit":             {limit(many, int64(513)), false},
+		"large limit of little":   {limit(few, int64(513)), true},
 		"limit of a percentage":   {&plan.Limit{Input: many, Percent: true, Count: &plan.Constant{Value: int64(5), Of: plan.T(plan.BigInt)}}, false},
 		"no limit":                {&plan.Limit{Input: many}, false},
 		"rows of rows":            {&plan.Join{Left: few, Right: few}, false},
 		"unnested":                {&plan.Unnest{Input: few}, false},
 		"text":                    {&plan.WholeStatement{}, false},
-		"text with a limit":       {&plan.WholeStatement{MaxRows: 2048}, true},
-		"text with a large limit": {&plan.WholeStatement{MaxRows: 2049}, false},
+		"text with a limit":       {&plan.WholeStatement{MaxRows: 512}, true},
+		"text with a large limit": {&plan.WholeStatement{MaxRows: 513}, false},
 	} {
 		require.Equal(t, c.want, a.fewRows(c.n), name)
 	}
