@@ -94,7 +94,7 @@ Every key can be given in three places; a later one wins:
    ` + "```" + `
 
 2. the environment, as ` + "`SERAC_<SECTION>__<KEY>`" + `, in capitals: ` + "`SERAC_QUERY__TIMEOUT_SECS=60`" + `;
-3. a flag, as ` + "`--<section>.<key>`" + `: ` + "`--query.timeout_secs 60`" + `. A command has the flags of the sections that it uses.
+3. a flag, as ` + "`--<section>.<key>`" + `: ` + "`--query.timeout_secs 60`" + ` (true or false after an equals sign: ` + "`--query.key_ranges=false`" + `). A command has the flags of the sections that it uses.
 
 An unknown key, in the file or in the environment, is an error, and so is a value that does not fit; all faults are
 reported at once. A size is a number with B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024).

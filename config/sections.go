@@ -66,7 +66,7 @@ type Executor struct {
 	// Memory that the process may use for queries, shared by its tasks; 0 takes half of the machine's (or container's).
 	MemoryLimit Bytes `toml:"memory_limit" default:"0"`
 	// Directory for shuffle files and for what does not fit in memory. Empty: a directory under the system's temporary one
-	// (`serac serve`: under its data directory). The executor owns what is in it and removes it.
+	// (in serac serve: under its data directory). The executor owns what is in it and removes it.
 	SpillDir string `toml:"spill_dir" default:""`
 	// Seconds between two signs of life to the scheduler, which counts the executor as lost after several missed ones.
 	HeartbeatIntervalSecs int `toml:"heartbeat_interval_secs" default:"5"`
