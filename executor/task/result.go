@@ -148,12 +148,8 @@ func (a *attempt) fewRows(n plan.Node) bool {
 		return ok && rows <= mostRows || a.fewRows(n.Input)
 	case *plan.Aggregate:
 		return len(n.Groups) == 0 && len(n.Sets) == 0 || len(n.Sets) == 0 && a.fewRows(n.Input)
-	case *plan.Project:
-		return a.fewRows(n.Input)
-	case *plan.Filter:
-		return a.fewRows(n.Input)
-	case *plan.Sort:
-		return a.fewRows(n.Input)
+	case *plan.Project, *plan.Filter, *plan.Sort:
+		return a.fewRows(n.Children()[0])
 	case *plan.ShuffleRead:
 		for _, as := range a.task.launch.GetAssignments() {
 			if plan.LeafID(as.GetLeaf()) == n.Leaf {

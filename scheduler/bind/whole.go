@@ -61,13 +61,7 @@ func limitBelowJoin(n plan.Node, joined bool) bool {
 
 // maxRows is the constant of the statement's own LIMIT; 0 when it has none.
 func (s *statement) maxRows() int64 {
-	statements, _ := s.tree.(map[string]any)["statements"].([]any)
-	if len(statements) != 1 {
-		return 0
-	}
-	query, _ := statements[0].(map[string]any)["node"].(map[string]any)
-	modifiers, _ := query["modifiers"].([]any)
-	for _, m := range modifiers {
+	for _, m := range s.modifiers() {
 		modifier, _ := m.(map[string]any)
 		limit, _ := modifier["limit"].(map[string]any)
 		if modifier["type"] != "LIMIT_MODIFIER" || limit["type"] != "VALUE_CONSTANT" {
@@ -95,15 +89,22 @@ func (s *statement) limitInside() bool {
 		return n
 	}
 	own := 0 // the statement's own, at its end
+	for _, m := range s.modifiers() {
+		own += min(count(m), 1)
+	}
+	return count(s.tree) > own
+}
+
+// modifiers are what stands at the statement's own end: ORDER BY, LIMIT.
+func (s *statement) modifiers() []any {
+	var out []any
 	statements, _ := s.tree.(map[string]any)["statements"].([]any)
 	for _, of := range statements {
 		query, _ := of.(map[string]any)["node"].(map[string]any)
 		modifiers, _ := query["modifiers"].([]any)
-		for _, m := range modifiers {
-			own += min(count(m), 1)
-		}
+		out = append(out, modifiers...)
 	}
-	return count(s.tree) > own
+	return out
 }
 
 // tableScan is what a leaf reads of a table.
